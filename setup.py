@@ -17,4 +17,4 @@ def compiled(source: str) -> Extension:
     )
 
 
-setup(ext_modules=[compiled("cocco/search/kernel/_kernel.pyx"), compiled("cocco/allocation/_search.pyx")])
+setup(ext_modules=[compiled("cocco/search/kernel/_kernel.pyx"), compiled("cocco/allocation/compiled/_search.pyx")])

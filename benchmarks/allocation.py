@@ -24,10 +24,10 @@ from typing import Any
 import cocco
 from benchmarks.allocation_lists import random_lives, training, turning
 from benchmarks.kept_instances import kept_instances
-from cocco.allocation import greedy
-from cocco.allocation.least import height_of
+from cocco.allocation.exact.telamalloc import STRATEGIES, telamalloc
+from cocco.allocation.heuristics import greedy
+from cocco.allocation.heuristics.least import height_of
 from cocco.allocation.problem import make_problem
-from cocco.allocation.telamalloc import STRATEGIES, telamalloc
 from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
 from simulator.allocation.judge import lower_bound

@@ -14,8 +14,8 @@ import math
 import time
 
 import workloads
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import SharedBuffer
 from cocco.search.genetic.engine import Engine, FastEngine, ReferenceEngine
 from cocco.search.genetic.genetic import genetic

@@ -20,11 +20,11 @@ import workloads
 from experiments.tables import markdown
 from simulator import Accelerator, KiB, MiB
 from simulator.execution import verify
-from simulator.model.least_room import least_room
+from simulator.model.layer.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
-from workloads.network.in_blocks import LEFT, MADE
+from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.network import Network
+from workloads.network.rewriting.in_blocks import LEFT, MADE
 
 KILOBYTES = (64, 512)  #: one buffer
 GPT2_TOKENS, BERT_TOKENS, PIXELS = 1024, 512, 224

@@ -18,16 +18,16 @@ from collections.abc import Iterator
 import workloads
 from benchmarks.kept_instances import random_partition
 from cocco.allocation.allocate import allocate
-from cocco.allocation.greedy import PORTFOLIO, greedy
-from cocco.allocation.least import height_of
+from cocco.allocation.heuristics.greedy import PORTFOLIO, greedy
+from cocco.allocation.heuristics.least import height_of
 from cocco.allocation.problem import make_problem
 from simulator import Accelerator, Partition
 from simulator.allocation.buffers import Buffer
-from simulator.model.held import plan_buffers
+from simulator.model.buffer_plan import plan_buffers
 from simulator.model.kept import kept_of
 from simulator.model.priced import reserved_in
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.intervals import Span, Uses
 from simulator.partition.steps import Step, steps_with
 from workloads import Builder, Network

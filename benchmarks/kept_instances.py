@@ -15,7 +15,7 @@ from typing import NamedTuple
 import workloads
 from simulator import Accelerator, Partition
 from simulator.allocation.buffers import Buffer
-from simulator.model.held import round_up
+from simulator.model.buffer_plan import round_up
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.partition.partition import connected_parts

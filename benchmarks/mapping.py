@@ -20,9 +20,9 @@ from typing import Any
 import cocco
 import workloads
 from cocco.mapping import MAPPERS, Rules, map_layer
+from cocco.mapping.cosa.solving import SolverLimits, map_cosa
 from cocco.mapping.layer_lists import layers_of, read_layers
-from cocco.mapping.random_search import random_search
-from cocco.mapping.solving import SolverLimits, map_cosa
+from cocco.mapping.sampling.random_search import random_search
 from simulator.mapping import SIMBA, Core, LayerShape, closed_form, mappers
 
 DATA = Path(__file__).resolve().parents[1].parent / "shared" / "data" / "layers" / "cosa_resnet50.csv"

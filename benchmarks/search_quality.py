@@ -14,8 +14,8 @@ from dataclasses import replace
 
 import cocco
 import workloads
+from cocco.effort.settings import Settings
 from cocco.exploration.result import Result
-from cocco.problem.settings import Settings
 from simulator.accelerator import Accelerator
 
 KiB = 1024

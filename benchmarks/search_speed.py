@@ -12,8 +12,8 @@ import time
 
 import workloads
 from benchmarks import straightforward
+from cocco.effort.settings import Settings
 from cocco.problem.problem import over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import SharedBuffer
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.genetic import genetic

@@ -16,7 +16,7 @@ from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, total
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.network import Network
 
 creator.create("Cost", base.Fitness, weights=(-1.0,))

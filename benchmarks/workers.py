@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import cocco
 import workloads
+from cocco.effort.work_units import shared_out
 from cocco.problem.names import Keep
-from cocco.problem.steps import shared_out
 
 NETWORKS = ("resnet50", "randwire_b", "nasnet")
 

@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
     from cocco import search as search
     from cocco.allocation.allocate import allocate
+    from cocco.candidates.operators import Operator
+    from cocco.effort.effort import Effort
+    from cocco.effort.settings import Settings
+    from cocco.effort.stages import Stage
+    from cocco.effort.status import Interrupted
     from cocco.exploration.compromise import Compromise, compromise
     from cocco.exploration.cores import CoresAxis, explore_cores
     from cocco.exploration.explore import explore, partition
@@ -23,12 +28,7 @@ if TYPE_CHECKING:
     from cocco.plans.explain import Explanation, explain
     from cocco.plans.files import load_partition
     from cocco.plans.keeping import KeptChoice, keep_on_chip
-    from cocco.problem.effort import Effort
-    from cocco.problem.operators import Operator
-    from cocco.problem.settings import Settings
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
-    from cocco.problem.stages import Stage
-    from cocco.problem.status import Interrupted
     from cocco.scheduling.schedule import schedule
     from simulator.views.chrome_trace import chrome_trace
 
@@ -82,12 +82,12 @@ _HOMES = {  # the modules that the names above live in
     "cocco.plans.explain": ("Explanation", "explain"),
     "cocco.plans.files": ("load_partition",),
     "cocco.plans.keeping": ("KeptChoice", "keep_on_chip"),
-    "cocco.problem.effort": ("Effort",),
-    "cocco.problem.operators": ("Operator",),
-    "cocco.problem.settings": ("Settings",),
+    "cocco.effort.effort": ("Effort",),
+    "cocco.candidates.operators": ("Operator",),
+    "cocco.effort.settings": ("Settings",),
     "cocco.problem.space": ("Range", "SeparateBuffers", "SharedBuffer"),
-    "cocco.problem.stages": ("Stage",),
-    "cocco.problem.status": ("Interrupted",),
+    "cocco.effort.stages": ("Stage",),
+    "cocco.effort.status": ("Interrupted",),
     "cocco.scheduling.schedule": ("schedule",),
     "simulator.views.chrome_trace": ("chrome_trace",),
 }

@@ -30,8 +30,8 @@ from simulator.model.kept import Kept, Reserved
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.intervals import Span
 from simulator.partition.partition import Partition
 from workloads.network.network import Network

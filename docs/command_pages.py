@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from cocco.cli import parser as command_line
-from cocco.cli.usage import Old
+from cocco.cli.options import parser as command_line
+from cocco.cli.options.usage import Old
 
 INTRODUCTION = """\
 The ``cocco`` command

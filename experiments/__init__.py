@@ -11,7 +11,7 @@ import sys
 
 if sys.argv[:1] == ["-m"]:  # Python looks for the script that it runs; Ctrl-C is heard before that imports the rest
     try:
-        from cocco.cli.interrupts import leave_at_once
+        from cocco.cli.running.interrupts import leave_at_once
 
         leave_at_once()
     except KeyboardInterrupt:

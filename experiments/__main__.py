@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from cocco.cli.usage import Parser
+from cocco.cli.options.usage import Parser
 from experiments import FOLDERS
 from experiments.common import aims, command
 from experiments.common.experiment import Experiment, Seconds

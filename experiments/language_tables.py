@@ -14,9 +14,9 @@ import workloads
 from experiments.tables import markdown, reference
 from simulator import Accelerator, KiB, MiB
 from simulator.execution import verify
-from simulator.model.least_room import least_room
+from simulator.model.layer.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.builder import Builder
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS

@@ -48,7 +48,7 @@ class Machine:
     mapper
         How a layer runs on the PE array (docs/mapping.md, section 7).
     groups_apart
-        Whether subgraphs may run one group of channels (one head) at a time (simulator/model/apart.py).
+        Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py).
 
     Raises
     ------

@@ -20,14 +20,14 @@ from simulator.model.cost import (
 )
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost, costs_text, subgraph_cost
 from simulator.timing import Simulation, simulate
 from workloads.display import html
 from workloads.errors import check_type
+from workloads.network.layers.types import Experts
 from workloads.network.network import Network, check_network
-from workloads.network.types import Experts
 
 if TYPE_CHECKING:
     import pandas

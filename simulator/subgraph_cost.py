@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Protocol
 
 from simulator.accelerator import Accelerator
 from simulator.model.cost import EnergyBreakdown, energy_breakdown, latency_cycles, total
-from simulator.model.orders import LoopPlan
+from simulator.model.layer.orders import LoopPlan
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
-from simulator.model.regions import Region
+from simulator.model.subgraph.regions import Region
 from simulator.partition.intervals import KeptInterval
 from workloads.display import span
 

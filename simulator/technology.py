@@ -13,7 +13,7 @@ from simulator.memory.sram import Sram, sram_of
 from simulator.memory.table import SramRow
 from workloads.display import changes
 from workloads.errors import check_count, shown
-from workloads.network.types import Number
+from workloads.network.layers.types import Number
 
 KiB = 1024
 MiB = 1024 * KiB

@@ -15,12 +15,12 @@ from typing import Any, Literal, get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.network.builder import Builder
-from workloads.network.frames import Frames
-from workloads.network.in_blocks import Attention, attention_in_blocks
-from workloads.network.layer import Concat, Layer, Note, Tensor
+from workloads.network.layers.frames import Frames
+from workloads.network.layers.layer import Concat, Layer, Note, Tensor
+from workloads.network.layers.types import Bits, Experts
 from workloads.network.network import Network, check_network
-from workloads.network.resize import shrink
-from workloads.network.types import Bits, Experts
+from workloads.network.rewriting.in_blocks import Attention, attention_in_blocks
+from workloads.network.rewriting.resize import shrink
 from workloads.zoo import (
     amoebanet,
     darts,

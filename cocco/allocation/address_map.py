@@ -8,11 +8,11 @@ from typing import Any, Literal, NamedTuple
 
 from cocco.allocation.allocate import allocate
 from cocco.allocation.answer import AllocationResult
-from cocco.problem.status import Status
+from cocco.effort.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
 from simulator.allocation.buffers import Buffer
-from simulator.model.held import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
-from simulator.model.tiling import TileRule
+from simulator.model.buffer_plan import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -51,7 +51,7 @@ class MemoryMap:
     needed_bytes: tuple[int, ...]  #: live while each subgraph runs
     pairs: tuple[int, ...]  #: (start, end) pairs of each subgraph: one for a tensor, one for weights
     regions: tuple[tuple[Placed, ...], ...]
-    addresses: dict[str, int]  #: by the ids of simulator.model.held
+    addresses: dict[str, int]  #: by the ids of simulator.model.buffer_plan
 
     @property
     def fits(self) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from cocco.allocation.answer import AllocationResult, Outcome
-from cocco.allocation.complete import NODES, complete
+from cocco.allocation.exact.complete import NODES, complete
+from cocco.allocation.exact.solvers import cp, ilp
+from cocco.allocation.exact.telamalloc import telamalloc
 from cocco.allocation.explain import fixed_conflict, irreducible
-from cocco.allocation.fullest import fullest_first
-from cocco.allocation.greedy import PORTFOLIO, greedy
-from cocco.allocation.least import height_of, least_height
+from cocco.allocation.heuristics.fullest import fullest_first
+from cocco.allocation.heuristics.greedy import PORTFOLIO, greedy
+from cocco.allocation.heuristics.least import height_of, least_height
+from cocco.allocation.heuristics.rescue import LONG, Rescue, lower_height
 from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
-from cocco.allocation.rescue import LONG, Rescue, lower_height
-from cocco.allocation.solvers import cp, ilp
-from cocco.allocation.telamalloc import telamalloc
-from cocco.problem.status import Interrupted
+from cocco.effort.status import Interrupted
 from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation.buffers import Allocation, Buffer, check_buffers
 from simulator.allocation.judge import check_allocation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cocco.problem.status import Status
+from cocco.effort.status import Status
 from simulator.allocation.buffers import Allocation
 
 if TYPE_CHECKING:

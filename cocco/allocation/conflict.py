@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from cocco.allocation.complete import complete
-from cocco.allocation.greedy import PORTFOLIO, greedy
-from cocco.allocation.least import height_of
+from cocco.allocation.exact.complete import complete
+from cocco.allocation.heuristics.greedy import PORTFOLIO, greedy
+from cocco.allocation.heuristics.least import height_of
+from cocco.allocation.heuristics.rescue import Rescue
 from cocco.allocation.problem import KERNEL, make_problem, time_parts
-from cocco.allocation.rescue import Rescue
 from cocco.allocation.windows import clip
-from cocco.problem.status import Status
+from cocco.effort.status import Status
 from simulator.allocation.judge import Buffer
 
 NODES = 20_000  #: of the complete search, for a window or a step of a reduction; our choice: a hundredth of a second

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cocco.allocation.complete import complete
+from cocco.allocation.exact.complete import complete
 from cocco.allocation.problem import make_problem
 from simulator.allocation.buffers import Allocation, Buffer, live_intervals
 from simulator.allocation.judge import check_allocation, lower_bound

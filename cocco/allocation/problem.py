@@ -14,7 +14,7 @@ from simulator.allocation.buffers import Buffer, live_intervals
 
 Ints = npt.NDArray[np.int64]
 
-KERNEL = Compiled("cocco.allocation._search", "search", 50)
+KERNEL = Compiled("cocco.allocation.compiled._search", "search", 50)
 MAX_PAIRS = 150_000_000  #: overlapping pairs that are held, 2.4 GB; our choice: a full overlap of 17,000 buffers
 
 
@@ -145,7 +145,7 @@ def _neighbours(piece_starts: Ints, first: Ints, last: Ints) -> tuple[Ints, Ints
     if pairs > MAX_PAIRS:
         raise ValueError(f"{pairs} pairs of buffers overlap in time; at most {MAX_PAIRS} can be held")
     if len(owner) == count and has_kernel():
-        from cocco.allocation import _search
+        from cocco.allocation.compiled import _search
 
         return _search.neighbour_rows(order, behind)
     left = np.repeat(np.arange(len(order)), behind)

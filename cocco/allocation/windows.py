@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cocco.allocation.complete import complete
-from cocco.allocation.greedy import PORTFOLIO, greedy
-from cocco.allocation.least import height_of
+from cocco.allocation.exact.complete import complete
+from cocco.allocation.heuristics.greedy import PORTFOLIO, greedy
+from cocco.allocation.heuristics.least import height_of
+from cocco.allocation.heuristics.rescue import Rescue
 from cocco.allocation.problem import KERNEL, make_problem, time_parts
-from cocco.allocation.rescue import Rescue
 from simulator.allocation.buffers import Buffer
 
 Shape = tuple[tuple[int, int, int, int], ...]  #: of a part: (first and last step from its start, size, alignment)

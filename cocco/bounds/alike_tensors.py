@@ -1,4 +1,4 @@
-"""Which tensors of a network are interchangeable to all that read them (cocco.search.keeping.alike)."""
+"""Which tensors of a network are interchangeable to all that read them (cocco.search.exact.interchangeable)."""
 
 from __future__ import annotations
 

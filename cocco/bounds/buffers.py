@@ -1,7 +1,7 @@
 """What every partition moves at least through the on-chip buffers: by the least number of pieces that make a layer.
 
 On given hardware a layer runs alone, at a known price, or in a subgraph of several layers with all regions and weights
-on chip. There it is made piece by piece (simulator/model/updates.py). A piece of r x c outputs lies in the region of
+on chip. There it is made piece by piece (model/subgraph/updates.py). A piece of r x c outputs lies in the region of
 the result, and the windows that it meets lie in the regions of the operands (windows.py), for all samples at once; all
 this and the layer's weights must fit. So there are at least as many pieces as it takes to cover the map, and
 
@@ -21,10 +21,10 @@ from typing import NamedTuple
 from cocco.bounds.forced import Hulls, alone_prices
 from cocco.bounds.windows import Window, least_met, least_read, window_of
 from cocco.problem.problem import Problem
+from simulator.model.layer.tiles import equal_sizes
 from simulator.model.pricing import Price, PricingRules
-from simulator.model.subgraph import COLUMNS, ROWS
-from simulator.model.tiles import equal_sizes
-from workloads.network.types import row_bytes
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS
+from workloads.network.layers.types import row_bytes
 
 Pair = tuple[int, int]  #: of rows and of columns
 

@@ -16,8 +16,8 @@ from cocco.bounds.least import lower_bound
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.bounds.staircase import Staircase, Step
 from cocco.bounds.tolls import Taken
-from cocco.problem.genome import groups_of
-from cocco.problem.planned import Memory
+from cocco.candidates.genome import groups_of
+from cocco.effort.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

@@ -17,13 +17,13 @@ from typing import NamedTuple
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.least import lower_bound, totals_of
 from cocco.bounds.staircase import Staircase, forced_step, no_limit
+from cocco.candidates.genome import Genome, groups_of
+from cocco.candidates.judge import judged
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once
 from cocco.problem.floor import floor_of
-from cocco.problem.genome import Genome, groups_of
-from cocco.problem.judge import judged
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.steps import once
 from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
 from cocco.search.kernel.compiled import Compiled, Enumerated, first_of
 from cocco.search.pricing.genomes import Sample

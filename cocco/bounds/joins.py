@@ -1,7 +1,7 @@
 """What a fork must hold until its branches meet again: branches of different depth read its tensor at distant places.
 
 A subgraph that has a layer u and a reader v of it has all layers between them. Along a path from u to v each layer
-runs ahead of the next (simulator/model/tiling.py, lead), while v itself still reads earlier elements of u. With strides
+runs ahead of the next (subgraph/tiling.py, lead), while v itself still reads earlier elements of u. With strides
 of 1 all the way, lead(u) >= lead(v) + the sum of reach(x) - 1 - padding(x) over the layers x after u, so
 
     size(u) - step(u)  >=  lead(u) - (lead(v) - padding(v))  >=  padding(v) + that sum
@@ -12,7 +12,7 @@ whatever else is in the subgraph. Of several paths the longest counts; the direc
 from __future__ import annotations
 
 from cocco.problem.problem import Problem
-from simulator.model.subgraph import COLUMNS, ROWS
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 
 Slack = tuple[int, int]  # by rows and by columns
 

@@ -13,13 +13,13 @@ from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
-from cocco.search.keeping.alike import Alike
-from cocco.search.keeping.exact import ExactPlan, exact_way, no_plan, plan_of
-from cocco.search.keeping.moves import Memo
-from cocco.search.keeping.near import Near, graph_of, near_plans
-from cocco.search.keeping.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
-from cocco.search.keeping.state import members
-from cocco.search.keeping.window import (
+from cocco.search.exact.exact import ExactPlan, exact_way, no_plan, plan_of
+from cocco.search.exact.interchangeable import Alike
+from cocco.search.exact.moves import Memo
+from cocco.search.exact.plans_below import Near, graph_of, near_plans
+from cocco.search.exact.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
+from cocco.search.exact.state import members
+from cocco.search.exact.window import (
     GROWTH,
     LOOK_STEPS,
     MAX_SETS,

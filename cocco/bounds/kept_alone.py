@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cocco.bounds.kept import step_totals
 from cocco.problem.problem import Problem, part_of
-from cocco.search.keeping.question import KeptStep
+from cocco.search.exact.question import KeptStep
 from simulator.model.cost import Totals
 
 GRAINS = 16  #: parts of the buffer at whose ends it is asked, beside sums of a layer's own tensors; our choice

@@ -13,8 +13,8 @@ from itertools import product
 from cocco.bounds.buffers import Buffered, met_bytes
 from cocco.bounds.forced import Traffic
 from cocco.bounds.least import least_totals
+from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
 from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules

@@ -28,8 +28,8 @@ from cocco.bounds.kept_elsewhere import bytes_beside
 from cocco.bounds.layer_order import LayerOrder
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
-from cocco.search.keeping.question import KeepQuestion, KeptStep, sets_of_producers
-from cocco.search.keeping.state import members
+from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_producers
+from cocco.search.exact.state import members
 from simulator.model.cost import METRICS, Totals
 from simulator.model.pricing import PricingRules
 

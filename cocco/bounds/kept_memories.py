@@ -22,12 +22,12 @@ from typing import NamedTuple
 from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.kept import ROUNDING, cheapest_plans
 from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.effort.planned import Memory, Planned
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory, Planned
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.steps import once, precompute, stored
 from simulator.evaluate import evaluate
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled

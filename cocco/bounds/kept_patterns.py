@@ -30,8 +30,8 @@ from cocco.bounds.budgets import smaller
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_alone import Alone
 from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
-from cocco.search.keeping.question import KeepQuestion, Pattern
-from cocco.search.keeping.state import members
+from cocco.search.exact.question import KeepQuestion, Pattern
+from cocco.search.exact.state import members
 from cocco.search.kernel.compiled import first_of
 
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cocco.search.keeping.question import KeepQuestion, sets_of_consumers, sets_of_producers
-from cocco.search.keeping.state import members
+from cocco.search.exact.question import KeepQuestion, sets_of_consumers, sets_of_producers
+from cocco.search.exact.state import members
 
 
 class LayerOrder:

@@ -18,8 +18,8 @@ from cocco.bounds.buffers import least_buffered
 from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.least import least_totals
+from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals

@@ -1,6 +1,6 @@
 """The least that a layer reads of its operands, and what pieces of its maps take on chip, axis by axis.
 
-These hold for every schedule: of a held subgraph (simulator/model/updates.py), and of a loop order.
+These hold for every schedule: of a held subgraph (simulator/model/subgraph/updates.py), and of a loop order.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple
 
-from simulator.model.loops import Axis, meet
-from simulator.model.subgraph import Geometry
+from simulator.model.layer.loops import Axis, meet
+from simulator.model.subgraph.subgraph import Geometry
 
 
 class Window(NamedTuple):

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 
-from cocco.cli import parser
-from cocco.cli.interrupts import hear
-from cocco.cli.usage import say_old_spellings
+from cocco.cli.options import parser
+from cocco.cli.options.usage import say_old_spellings
+from cocco.cli.running.interrupts import hear
 
 MAX_MESSAGE = 600  #: characters of an error message; our choice: a few lines on a terminal
 
@@ -50,8 +50,8 @@ def _run(arguments: list[str]) -> int:
     options = parser.parse(arguments)
     options.line = shlex.join(["cocco", *arguments])  # kept in run folders
     if "hardware_file" in options:
-        from cocco.cli.hardware import settle
-        from cocco.cli.runs import settle_plans
+        from cocco.cli.options.hardware import settle
+        from cocco.cli.running.runs import settle_plans
 
         settle(options, settle_plans(options))
     command = import_module(f"cocco.cli.commands.{options.command}")

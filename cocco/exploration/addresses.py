@@ -11,12 +11,12 @@ from dataclasses import replace
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.bounds.least import gap
+from cocco.candidates.genome import Genome, connected_parts, groups_of
+from cocco.candidates.judge import judged
+from cocco.candidates.stream import Stream
 from cocco.exploration.repair import repaired_plans
 from cocco.exploration.result import Result
-from cocco.problem.genome import Genome, connected_parts, groups_of
-from cocco.problem.judge import judged
 from cocco.problem.problem import Problem
-from cocco.problem.stream import Stream
 from cocco.search.pricing.genomes import Pricer, Sample
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate

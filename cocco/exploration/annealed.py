@@ -11,14 +11,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.planned import Memory
+from cocco.effort.settings import Settings
+from cocco.effort.stages import tell
+from cocco.effort.work_units import stored
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.settings import Settings
-from cocco.problem.stages import tell
-from cocco.problem.steps import stored
-from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import BLOCK, Cooling, Walk, blocks_of
 from cocco.search.pricing.genomes import Pricer, Sample
 

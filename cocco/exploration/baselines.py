@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once, precompute, stored
 from cocco.exploration.question import Question
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.steps import once, precompute, stored
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import make_engine

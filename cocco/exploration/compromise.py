@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cocco.effort.shown import Shown
+from cocco.effort.status import Interrupted
 from cocco.exploration.explore import explore
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.result import Result
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.shown import Shown
-from cocco.problem.status import Interrupted
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from workloads.network.network import Network

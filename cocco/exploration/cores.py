@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from cocco.effort.shown import Shown
+from cocco.effort.status import Interrupted, Status
 from cocco.exploration.explore import explore
 from cocco.exploration.processes import ATTEMPTS, DIED
 from cocco.exploration.result import Result
-from cocco.problem.shown import Shown
-from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import MAX_COUNT
 from simulator.partition.schemes import CORE_SCHEMES
 from workloads.errors import check_count

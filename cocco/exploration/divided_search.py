@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cocco.candidates.stream import Stream
+from cocco.effort.effort import Progress
+from cocco.effort.settings import Settings
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once, precompute, stored
 from cocco.exploration.founders import Founders
 from cocco.exploration.one_search import of_founders, one_search
 from cocco.exploration.question import Question
-from cocco.problem.effort import Progress
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from cocco.problem.stages import tell
-from cocco.problem.steps import once, precompute, stored
-from cocco.problem.stream import Stream
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 

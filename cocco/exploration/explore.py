@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
+from cocco.effort.levels import LevelName
+from cocco.effort.settings import Settings
+from cocco.effort.stages import tell
+from cocco.effort.status import Interrupted, Status
 from cocco.exploration.jobs import helped
 from cocco.exploration.result import Result
-from cocco.problem.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.problem.exchange import exchange_of, exchanged
-from cocco.problem.levels import LevelName
 from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.stages import tell
-from cocco.problem.status import Interrupted, Status
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
@@ -275,8 +275,8 @@ def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort:
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
     """Return the result of a search, its winner judged by the simulator."""
     from cocco.bounds.least import gap, lower_bound
+    from cocco.candidates.judge import judged, judged_plans
     from cocco.exploration.lacking import layer_by_layer
-    from cocco.problem.judge import judged, judged_plans
 
     trace, proof, planned = outcome.trace, outcome.proof, outcome.planned
     if planned is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from heapq import heappop, heappush
 from typing import NamedTuple
 
-from cocco.search.keeping.near import Near, NearStep
+from cocco.search.exact.plans_below import Near, NearStep
 
 Sizes = Callable[[NearStep], tuple[int, ...]]  #: the bytes of each buffer that only a step has, descending
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from cocco.candidates.stream import Stream
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
+from cocco.effort.status import Unfinished
+from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.status import Unfinished
-from cocco.problem.steps import once, precompute, stored
-from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
 from cocco.search.pricing.compiled import subgraph_costs

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.effort.shown import Shown
+from cocco.effort.status import Status
 from cocco.exploration.lacking import lacking_json
 from cocco.exploration.moves import Moved
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import cheapest
-from cocco.problem.shown import Shown
-from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition

@@ -13,12 +13,12 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.least import gap
+from cocco.candidates.judge import judged_plans
+from cocco.effort.effort import Initial
+from cocco.effort.status import Status
 from cocco.exploration.result import Result
 from cocco.plans.keeping import keep_on_chip
-from cocco.problem.effort import Initial
-from cocco.problem.judge import judged_plans
 from cocco.problem.problem import Problem
-from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, price_subgraphs, total
 from simulator.model.kept import Reserved

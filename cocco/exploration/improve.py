@@ -1,7 +1,7 @@
 """Find first plans with kept tensors for networks too wide for the exact search, and improve them.
 
 Each network is improved by itself, since nothing is kept between networks. The limits count steps of the exact search
-in its windows (cocco.search.keeping.window), so the same seed gives the same plan on any machine.
+in its windows (cocco.search.exact.window), so the same seed gives the same plan on any machine.
 """
 
 from __future__ import annotations
@@ -11,16 +11,16 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from cocco.bounds.kept import keep_question, searcher
-from cocco.problem.genome import groups_of
+from cocco.candidates.genome import groups_of
+from cocco.candidates.stream import Stream
+from cocco.effort.work_units import stored
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.problem.steps import stored
-from cocco.problem.stream import Stream
-from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood
-from cocco.search.keeping.orders import several_orders
-from cocco.search.keeping.question import Group
-from cocco.search.keeping.route import Priced, Pricing, route_of
-from cocco.search.keeping.window import Limits
+from cocco.search.exact.neighbourhood import STATES, STEPS, Neighbourhood
+from cocco.search.exact.orders import several_orders
+from cocco.search.exact.question import Group
+from cocco.search.exact.route import Priced, Pricing, route_of
+from cocco.search.exact.window import Limits
 from simulator.partition.intervals import Span
 from simulator.partition.partition import Partition
 

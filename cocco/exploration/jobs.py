@@ -1,6 +1,6 @@
 """Who watches a search and who works for it: listeners, processes of this machine, or workers of a dask scheduler.
 
-A job is a step (cocco.problem.steps). Workers compute ahead the steps that are likely to be requested next, so the
+A job is a step (cocco.effort.work_units). Workers compute ahead the steps that are likely to be requested next, so the
 answer is the same to the byte for any number of them.
 """
 
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from cocco.effort.effort import Effort
+from cocco.effort.stages import watched_by
+from cocco.effort.work_units import Jobs, shared_out
 from cocco.exploration.machines import Machines
 from cocco.exploration.processes import Processes
-from cocco.problem.effort import Effort
-from cocco.problem.stages import watched_by
-from cocco.problem.steps import Jobs, shared_out
 
 
 @contextmanager

@@ -14,18 +14,18 @@ from dataclasses import replace
 from cocco.bounds.certificate import certify, unless_refuted
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, KeptProof, Stopped, prove_kept
+from cocco.candidates.genome import Genome, groups_of
+from cocco.effort.effort import Progress
+from cocco.effort.planned import Planned, confirmed
+from cocco.effort.stages import without_bounds
 from cocco.exploration import methods
 from cocco.exploration.kept_search import Best, genetic_search, improve
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question import Question
-from cocco.problem.effort import Progress
-from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import HardwareMethod, SpaceMethod
-from cocco.problem.planned import Planned, confirmed
 from cocco.problem.problem import Problem
-from cocco.problem.stages import without_bounds
+from cocco.search.exact.window import MAX_STEPS
 from cocco.search.genetic.trace import Trace
-from cocco.search.keeping.window import MAX_STEPS
 from cocco.search.pricing.genomes import Sample
 
 QUICK_HARDWARE = 2 * QUICK_STEPS  #: steps on given hardware: there is only one memory; our choice

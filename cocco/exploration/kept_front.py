@@ -14,16 +14,16 @@ import numpy as np
 
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_memories import solve
+from cocco.candidates.judge import judged_plans
+from cocco.effort.planned import ROUNDING, Memory, Planned
+from cocco.effort.work_units import once, precompute
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.question import Question
 from cocco.problem.criteria import MEMORY, metrics_of
 from cocco.problem.dominance import front_of
-from cocco.problem.judge import judged_plans
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane, of_memory
-from cocco.problem.planned import ROUNDING, Memory, Planned
 from cocco.problem.problem import Problem
-from cocco.problem.steps import once, precompute
 
 if TYPE_CHECKING:
     import pandas

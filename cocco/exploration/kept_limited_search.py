@@ -10,15 +10,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from cocco.effort.planned import Memory, priced
+from cocco.effort.settings import Settings
 from cocco.exploration import methods
 from cocco.exploration.front import FrontPoint
 from cocco.exploration.kept_front import memory_of, of_value, point_with
 from cocco.exploration.kept_search import Best, improve
 from cocco.exploration.question import Question
 from cocco.problem.criteria import metrics_of
-from cocco.problem.planned import Memory, priced
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.settings import Settings
 from cocco.search.keeping.genome import decoded
 from simulator.partition.partition import Partition
 

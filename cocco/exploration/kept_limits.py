@@ -13,15 +13,15 @@ from typing import NamedTuple, Protocol
 
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, solve
+from cocco.effort.planned import ROUNDING
+from cocco.effort.status import Status
+from cocco.effort.work_units import once
 from cocco.exploration.front import FrontPoint
 from cocco.exploration.kept_front import FAILURES, of_value, point_with
 from cocco.exploration.question import Question
 from cocco.problem.criteria import metric_of, metrics_of
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane
-from cocco.problem.planned import ROUNDING
-from cocco.problem.status import Status
-from cocco.problem.steps import once
 
 
 class Judge(Protocol):

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL
+from cocco.effort.planned import Planned
+from cocco.effort.work_units import once, precompute
 from cocco.exploration.front import FrontPoint
 from cocco.exploration.improve import improve_plans
 from cocco.exploration.kept_front import (
@@ -22,10 +24,8 @@ from cocco.exploration.question import Question
 from cocco.problem.criteria import metrics_of
 from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
-from cocco.problem.planned import Planned
 from cocco.problem.problem import in_memory
-from cocco.problem.steps import once, precompute
-from cocco.search.keeping.window import MAX_STEPS
+from cocco.search.exact.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
 

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.planned import Memory, Planned, priced
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once, precompute
 from cocco.exploration import methods
 from cocco.exploration.baselines import neighbours
 from cocco.exploration.improve import first_plans, improve_plans
 from cocco.exploration.question import Question
-from cocco.problem.genome import Genome
-from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.steps import once, precompute
-from cocco.problem.stream import Stream
 from cocco.search.genetic.trace import Trace
 from cocco.search.keeping.genome import decoded
 from cocco.search.pricing.genomes import Pricer

@@ -17,6 +17,11 @@ from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
+from cocco.effort.effort import Effort, FrontFields, effort_of
+from cocco.effort.levels import LevelName
+from cocco.effort.settings import Settings
+from cocco.effort.shown import Shown
+from cocco.effort.status import Interrupted, Status
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.jobs import helped
@@ -28,20 +33,15 @@ from cocco.exploration.pareto import cheapest, empty_cloud, front_question, of_m
 from cocco.exploration.placed_points import best_placed
 from cocco.exploration.question import Question
 from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
-from cocco.problem.effort import Effort, FrontFields, effort_of
-from cocco.problem.levels import LevelName
 from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
-from cocco.problem.settings import Settings
-from cocco.problem.shown import Shown
 from cocco.problem.space import Space
-from cocco.problem.status import Interrupted, Status
 from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
 from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
 if TYPE_CHECKING:

@@ -1,8 +1,8 @@
 """Workers of a search or a sweep on other machines, through a dask scheduler.
 
 Anyone who reaches the port of a scheduler can have its workers run any code (docs/sweeps.md). An answer is accepted
-only from a worker with the same code and versions as this machine (cocco.problem.code); each answer states them, since
-workers may join at any time. The logs of dask are off: we report what matters, in one line.
+only from a worker with the same code and versions as this machine (cocco.candidates.code); each answer states them,
+since workers may join at any time. The logs of dask are off: we report what matters, in one line.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import ExitStack
 from typing import Any
 
+from cocco.candidates.code import difference, made_by
+from cocco.effort.work_units import LOST
 from cocco.exploration.outside import refuted
 from cocco.exploration.worker import answered
-from cocco.problem.code import difference, made_by
-from cocco.problem.steps import LOST
 from workloads.errors import one_line
 
 ANSWER_SECONDS = 4.0  #: for the scheduler to answer, and again for a first worker to be there; our choice

@@ -11,19 +11,19 @@ from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
 from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import lower_bound
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.planned import Planned
+from cocco.effort.stages import tell
+from cocco.effort.status import Unfinished
+from cocco.effort.work_units import once
 from cocco.exploration.divided_search import divided_search, is_divided
 from cocco.exploration.founders import Founders, founders
 from cocco.exploration.one_search import one_search
 from cocco.exploration.polish import polish
 from cocco.exploration.question import Question
-from cocco.problem.genome import Genome
 from cocco.problem.names import HardwareMethod, SpaceMethod
-from cocco.problem.planned import Planned
 from cocco.problem.problem import Problem
-from cocco.problem.stages import tell
-from cocco.problem.status import Unfinished
-from cocco.problem.steps import once
-from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.exact import MAX_STEPS

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.work_units import once
 from cocco.exploration.annealed import LEAST_SAMPLES as LEAST_ANNEALED
 from cocco.exploration.annealed import Annealed, annealed
 from cocco.exploration.baselines import better_of_baselines
 from cocco.exploration.founders import Founders
 from cocco.exploration.polish import GENERATION, LEAST_SAMPLES, Polished, polish
 from cocco.exploration.question import Question
-from cocco.problem.genome import Genome
-from cocco.problem.steps import once
-from cocco.problem.stream import Stream
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.population import Population

@@ -13,16 +13,16 @@ from dataclasses import replace
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_memories import QUICK_STEPS, TIERS, solve
 from cocco.bounds.least import gap
+from cocco.candidates.judge import judged_plans
+from cocco.effort.planned import Memory, Planned, confirmed
+from cocco.effort.stages import tell
+from cocco.effort.status import Status
+from cocco.effort.work_units import once, precompute
 from cocco.exploration.moves import Moved
 from cocco.exploration.question import Question
 from cocco.exploration.result import Result
-from cocco.problem.judge import judged_plans
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory, Planned, confirmed
 from cocco.problem.problem import Problem
-from cocco.problem.stages import tell
-from cocco.problem.status import Status
-from cocco.problem.steps import once, precompute
 
 MEMORIES = 8  #: that are asked at most; our choice
 STEPS = QUICK_STEPS // TIERS[1]  #: of the exact search in each; our choice

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from cocco.bounds import enumeration, kept_memories
 from cocco.bounds.budgets import smaller
+from cocco.candidates.genome import Genome, groups_of
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
+from cocco.effort.work_units import once
 from cocco.exploration import sizes, two_buffers
 from cocco.exploration.question import Question
 from cocco.exploration.ranges import Ranges
 from cocco.exploration.result import Result
 from cocco.exploration.sizes import Settle, Settled, Sizes
-from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import EngineName
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
-from cocco.problem.stages import tell
-from cocco.problem.steps import once
 from cocco.search.pricing.genomes import Sample
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from cocco.bounds.kept_memories import Solved
+from cocco.effort.planned import ROUNDING, Memory, priced
 from cocco.exploration.divided_search import Part
 from cocco.exploration.improve import Improved
-from cocco.problem.planned import ROUNDING, Memory, priced
 from cocco.problem.problem import Problem
 from cocco.search.genetic.engine import make_engine
 from simulator.evaluate import evaluate

@@ -10,6 +10,12 @@ from typing import Unpack, get_args
 import numpy as np
 
 from cocco.bounds.enumeration import Solver
+from cocco.candidates.judge import judged
+from cocco.effort.effort import Effort, FrontFields, effort_of
+from cocco.effort.levels import LevelName
+from cocco.effort.settings import Settings
+from cocco.effort.status import Interrupted, Status
+from cocco.effort.work_units import once
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.front import Front, FrontPoint
 from cocco.exploration.jobs import helped
@@ -20,16 +26,10 @@ from cocco.exploration.placed_points import placed_front
 from cocco.exploration.polish import LEAST_SAMPLES, polish
 from cocco.exploration.question import Question, question_of
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
-from cocco.problem.effort import Effort, FrontFields, effort_of
-from cocco.problem.judge import judged
-from cocco.problem.levels import LevelName
 from cocco.problem.names import FrontMethod, Keep, Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, in_memory, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.status import Interrupted, Status
-from cocco.problem.steps import once
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import Engine, make_engine
 from cocco.search.genetic.nsga import Cloud, nsga
@@ -37,7 +37,7 @@ from cocco.search.genetic.population import Population
 from cocco.search.pricing.compiled import subgraph_costs
 from simulator.accelerator import Machine, machine_of
 from simulator.keywords import check_keywords
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
 FOUNDERS = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next

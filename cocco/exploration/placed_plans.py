@@ -1,10 +1,10 @@
 """The cheapest plan that has addresses, of one network on given hardware: proved, not repaired.
 
 The exact search finds the least cost by bytes. If its plan has no addresses, all plans below a cost are turned into a
-graph (cocco.search.keeping.near), whose cheapest ways are tried for addresses one after another. Buffers proved to have
-none are forbidden wherever they appear (forbidden.py), so each try excludes many plans. The first way with addresses is
-the cheapest plan that has any. If a budget ends before it is known whether a plan has addresses, the plan's cost is a
-lower bound. Budgets are counts.
+graph (cocco.search.exact.plans_below), whose cheapest ways are tried for addresses one after another. Buffers
+proved to have none are forbidden wherever they appear (forbidden.py), so each try excludes many plans. The first way
+with addresses is the cheapest plan that has any. If a budget ends before it is known whether a plan has addresses, the
+plan's cost is a lower bound. Budgets are counts.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from cocco.bounds.kept import keep_question, near_graph
 from cocco.exploration.forbidden import Column, Ways
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.keeping.exact import spans_beyond
-from cocco.search.keeping.near import Near, NearStep
-from cocco.search.keeping.question import KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.keeping.state import members
+from cocco.search.exact.exact import spans_beyond
+from cocco.search.exact.plans_below import Near, NearStep
+from cocco.search.exact.question import KeptStep, sets_of_consumers, sets_of_producers
+from cocco.search.exact.state import members
 from simulator.allocation.judge import Buffer
-from simulator.model.held import plan_buffers, round_up
+from simulator.model.buffer_plan import plan_buffers, round_up
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
@@ -104,7 +104,7 @@ class _Search:
         return found is not None and found.fits and not (self.needs_pairs and found.crowded)
 
     def buffers(self, way: Sequence[NearStep]) -> list[Buffer]:
-        """Return the buffers of a way, as in simulator.model.held; a kept tensor is named by its number and a step."""
+        """Return the buffers of a way, as simulator.model.buffer_plan; a kept tensor is named by number and step."""
         found, since = list[Buffer](), dict[int, int]()
         for i, step in enumerate(way):
             before, after = self.ways.kept(step.before), self.ways.kept(step.after)

@@ -14,14 +14,14 @@ from dataclasses import replace
 from cocco.bounds.kept_bounds import KeptBounds, memories
 from cocco.bounds.kept_memories import QUICK_STEPS, given_in, solve, value_of
 from cocco.bounds.least import gap
+from cocco.candidates.judge import judged_plans
+from cocco.effort.planned import Memory, Planned, priced
+from cocco.effort.stages import tell
+from cocco.effort.status import Status
 from cocco.exploration.placed_plans import placed_plan
 from cocco.exploration.question import Question
 from cocco.exploration.result import Result
-from cocco.problem.judge import judged_plans
-from cocco.problem.planned import Memory, Planned, priced
 from cocco.problem.problem import Problem
-from cocco.problem.stages import tell
-from cocco.problem.status import Status
 
 FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
 

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from cocco.candidates.stream import Stream
+from cocco.effort.stages import tell
+from cocco.effort.work_units import stored
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stages import tell
-from cocco.problem.steps import stored
-from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import dissolved, improve
 from cocco.search.kernel.compiled import Compiled, first_of
 from cocco.search.pricing.subgraphs import SubgraphCosts

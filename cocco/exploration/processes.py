@@ -21,11 +21,11 @@ from multiprocessing import connection
 from multiprocessing.process import BaseProcess
 from typing import Any
 
+from cocco.candidates.code import difference, made_by
+from cocco.effort.stages import PROGRESS
+from cocco.effort.work_units import LOST
 from cocco.exploration.worker import answered, begin, remembered
-from cocco.problem.code import difference, made_by
 from cocco.problem.problem import Problem
-from cocco.problem.stages import PROGRESS
-from cocco.problem.steps import LOST
 
 ATTEMPTS = 3  #: of workers at the same steps; our choice
 LOOK_SECONDS = 1.0  #: between two looks at whether all workers live; our choice

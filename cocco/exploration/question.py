@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from cocco.candidates.operators import operators_of
+from cocco.effort.effort import Effort, Initial, Progress
+from cocco.effort.levels import LEVELS, Level, level_of
+from cocco.effort.settings import Settings
 from cocco.exploration.runnable import runnable
-from cocco.problem.effort import Effort, Initial, Progress
-from cocco.problem.levels import LEVELS, Level, level_of
 from cocco.problem.names import EngineName
-from cocco.problem.operators import operators_of
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.search.kernel.choice import engine_name
 from simulator.partition.partition import Partition
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from cocco.problem.shown import Shown
+from cocco.effort.shown import Shown
 
 if TYPE_CHECKING:
     import pandas

@@ -22,15 +22,15 @@ from cocco.exploration.moves import Change, Moved, changes, replanned
 from cocco.exploration.slack import SHARES, Slack
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.keeping.question import KeptStep
+from cocco.search.exact.question import KeptStep
 from simulator.accelerator import Accelerator
+from simulator.model.buffer_plan import BufferPlan, Memory, make_plan
 from simulator.model.cost import METRICS, Totals
-from simulator.model.held import BufferPlan, Memory, make_plan
 from simulator.model.kept import NOTHING, Kept, Reserved, kept_of
 from simulator.model.priced import PricedPartition, reserved_in
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step, steps_of

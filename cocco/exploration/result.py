@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.effort.shown import Shown
+from cocco.effort.status import Status
 from cocco.exploration.front import buffer_bytes
 from cocco.exploration.lacking import finite, lacking_json
 from cocco.exploration.moves import Moved
@@ -12,8 +14,6 @@ from cocco.exploration.ranges import Ranges
 from cocco.problem.exchange import Exchange
 from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
-from cocco.problem.shown import Shown
-from cocco.problem.status import Status
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition

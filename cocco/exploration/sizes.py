@@ -16,11 +16,11 @@ from typing import NamedTuple
 from cocco.bounds import enumeration, kept_memories
 from cocco.bounds.budgets import LAYERS, larger
 from cocco.bounds.kept_bounds import KeptBounds
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
-from cocco.problem.planned import Memory
 from cocco.problem.problem import Problem
-from cocco.problem.stages import tell
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
 

@@ -2,7 +2,7 @@
 
 A plan proved to be cheapest by bytes fills the memory where that saves something, and sometimes where it saves nothing.
 So the steps that lack addresses, and some next to them, are solved again window by window
-(cocco.search.keeping.neighbourhood), as if the memory were a little smaller, then smaller still. A window is taken if
+(cocco.search.exact.neighbourhood), as if the memory were a little smaller, then smaller still. A window is taken if
 it then costs no more, at the prices of the real memory.
 """
 
@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cocco.bounds.kept import keep_question, searcher
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import Problem
-from cocco.problem.stream import Stream
-from cocco.search.keeping.neighbourhood import STATES, STEPS, Neighbourhood, Searcher
-from cocco.search.keeping.route import Pricing, route_of
-from cocco.search.keeping.window import Limits
+from cocco.search.exact.neighbourhood import STATES, STEPS, Neighbourhood, Searcher
+from cocco.search.exact.route import Pricing, route_of
+from cocco.search.exact.window import Limits
 from simulator.accelerator import Accelerator
 from simulator.partition.partition import Partition
 

@@ -14,10 +14,10 @@ from typing import NamedTuple
 
 from cocco.bounds.budgets import larger
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, value_of
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
 from cocco.exploration.ranges import LISTED
 from cocco.exploration.sizes import Plans, Settle, Sizes
-from cocco.problem.planned import Memory
-from cocco.problem.stages import tell
 
 LINE = QUICK_TOTAL * 3 // 8  #: steps of all pairs; our choice: some four seconds
 TIERS = (64, 8)  #: the budgets of one pair are its share of these; our choice: most take less than the first

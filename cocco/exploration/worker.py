@@ -11,7 +11,7 @@ from functools import cache
 from threading import Thread
 from typing import Any
 
-from cocco.problem.code import made_by
+from cocco.candidates.code import made_by
 from cocco.problem.problem import Problem
 
 PROBLEMS = 8  #: that a worker remembers, with what it worked out about them; our choice

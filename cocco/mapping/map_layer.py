@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from cocco.mapping.program import Solver
+from cocco.mapping.cosa.program import Solver
+from cocco.mapping.cosa.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from cocco.mapping.result import MappingResult
 from cocco.mapping.rules import Rules
-from cocco.mapping.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from simulator.mapping import SIMBA, Architecture, Core, LayerMapping, LayerShape, closed_form
 
 METHODS = ("closed", "cosa", "polished", "random", "climb")
@@ -80,7 +80,7 @@ def map_layer(
         return map_cosa(shape, arch, rules or Rules(), SolverLimits(solver, limit))
     if method == "polished":
         return _polished(map_cosa(shape, arch, rules or Rules(), SolverLimits(solver, limit)), shape, samples, seed)
-    from cocco.mapping.random_search import BEST_OF, hill_climb, random_search
+    from cocco.mapping.sampling.random_search import BEST_OF, hill_climb, random_search
 
     if method == "random":
         return random_search(shape, arch, samples or BEST_OF, seed)
@@ -94,7 +94,7 @@ def _polished(found: MappingResult, shape: LayerShape, samples: int | None, seed
 
     It has no objective any more; it is optimal where its cycles are the roofline's.
     """
-    from cocco.mapping.polish import polish
+    from cocco.mapping.sampling.polish import polish
 
     if found.mapping is None or found.cost is None:
         return found

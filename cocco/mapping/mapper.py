@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
+from cocco.mapping.cosa.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from cocco.mapping.rules import Rules, Weights
-from cocco.mapping.solving import DEFAULT_LIMIT, SolverLimits, map_cosa
 from simulator.mapping import LayerShape
 from simulator.mapping.architecture import COCCO_CORE
 from simulator.mapping.closed import lanes_of, layer_cycles, tiles_of
@@ -27,7 +27,7 @@ from simulator.mapping.mappers import (
 )
 from simulator.technology import Technology
 from workloads.errors import shown
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from cocco.mapping.cosa import LANES, SECOND_WEIGHTS, TRANSFER, TRANSFER_BASE, TRANSFER_SLOPE, WALKS
+from cocco.mapping.cosa.cosa import LANES, SECOND_WEIGHTS, TRANSFER, TRANSFER_BASE, TRANSFER_SLOPE, WALKS
 from cocco.mapping.rules import Rules, factors_of
 from simulator.mapping import Architecture, LayerMapping, LayerShape
 from simulator.mapping.shapes import LOOPS

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cocco.problem.shown import Shown
+from cocco.effort.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
 from simulator.model.cost import added
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import LeastCapacity, least_capacity
 from workloads.network.network import Network

@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cocco.effort.shown import Shown
 from cocco.plans.kept_tensors import KeptReasons, kept_reasons
 from cocco.plans.splits import Part, Splitter
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
-from cocco.problem.shown import Shown
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.views.breakdown import Breakdown, breakdown
 from workloads.network.network import Network

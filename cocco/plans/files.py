@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from os import PathLike
 
-from cocco.problem.genome import groups_of
+from cocco.candidates.genome import groups_of
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
 from cocco.search.baselines.greedy import greedy
 from cocco.search.pricing.compiled import subgraph_costs
 from simulator.accelerator import Accelerator
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.partition import Partition, named_groups, order_subgraphs

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from cocco.bounds.kept import keep_question
+from cocco.effort.shown import Shown
 from cocco.plans.kept_tensors import KeptReason, reasons_of
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.problem import on_hardware
-from cocco.problem.shown import Shown
 from cocco.search.keeping.priced import WIDTH, priced_intervals
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 

@@ -18,7 +18,7 @@ from simulator.model.cost import METRICS, total
 from simulator.model.kept import Reserved
 from simulator.model.priced import PricedPartition, price_partition, reserved_in
 from simulator.model.pricing import Price, Shortage, SubgraphModel
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.intervals import KeptInterval, Span, Uses
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step, steps_with

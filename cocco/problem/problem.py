@@ -19,10 +19,10 @@ from simulator.accelerator import Accelerator, Machine, MachineFields, machine_o
 from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
-from simulator.model.alike import Models
+from simulator.model.equivalence import Models
 from simulator.model.pricing import PricingRules
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition, order_subgraphs
 from workloads.network.network import Network
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from cocco.problem.status import Status
+from cocco.effort.status import Status
 from simulator.schedule.replay import Replay
 from simulator.schedule.schedule import Schedule
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, TypedDict, Unpack
 
-from cocco.problem.status import Interrupted
+from cocco.effort.status import Interrupted
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.best import Best, Progress
 from cocco.scheduling.budgets import aligned_need, budgets_of

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NETWORK = "llama3_8b"
-LAYERS = 1  #: of 32 that are alike: each takes as much (workloads/network/repeats.py); norm and head are not counted
+LAYERS = 1  #: of 32 that are alike: each takes as much (rewriting/repeats.py); norm and head are not counted
 LENGTHS = (512, 1024, 2048, 4096, 8192)  #: tokens of a prompt
 PASTS = (1024, 8192, 32768)  #: tokens in the cache before a decode step
 BATCHES = (1, 8, 32)  #: samples of a decode step, each with a cache of its own

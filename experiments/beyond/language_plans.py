@@ -15,7 +15,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-from workloads.network.types import Experts
+from workloads.network.layers.types import Experts
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import workloads
-from cocco.cli import values
+from cocco.cli.options import values
 from cocco.scheduling.budgets import NAMES
 from workloads.errors import shown
 

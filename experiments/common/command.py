@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from cocco.cli import values
-from cocco.cli.interrupts import hear
-from cocco.cli.usage import Parser
+from cocco.cli.options import values
+from cocco.cli.options.usage import Parser
+from cocco.cli.running.interrupts import hear
 from cocco.output.pictures.saving import save_picture
 from experiments.common import aims, expected, record
 from experiments.common.experiment import Experiment, Seconds

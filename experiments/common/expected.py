@@ -21,7 +21,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import workloads
-from cocco.cli import effort
+from cocco.cli.options import effort
 
 PER_LAYER = 0.05  #: of a search that keeps nothing, whatever its samples are; only its ratio to PER_SEARCH counts
 SEVERAL = 7.0  #: times as long as for one core takes a search for several; 3 to 20 were measured

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.about import versions as search_versions
-from cocco.problem.code import code_version, version
+from cocco.candidates.code import code_version, version
+from cocco.output.folders.written.about import versions as search_versions
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from experiments.common import command
 from experiments.common.drawing import bars, number, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from simulator.model.production import Span, consumed, produced
+from simulator.model.subgraph.production import Span, consumed, produced
 from workloads.network.network import Network
 
 if TYPE_CHECKING:

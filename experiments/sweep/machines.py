@@ -1,6 +1,6 @@
 """A sweep over several machines: the workers of a dask scheduler compute, the caller stores (extra `dask`).
 
-The workers need the same code, libraries and function (cocco.problem.code), and no common disk. A worker that dies
+The workers need the same code, libraries and function (cocco.candidates.code), and no common disk. A worker that dies
 loses the points it was computing; the scheduler gives them to another. Where the scheduler drops this client, as a busy
 one may, what is left is submitted again.
 """
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from cocco.candidates.code import code_version, difference, made_by
 from cocco.exploration.machines import MachinesError, check_workers, connected
-from cocco.problem.code import code_version, difference, made_by
 from experiments.sweep.points import Point, SweepError, source_of
 from experiments.sweep.task import Ended, Task, compute, message_of, printable
 from workloads.errors import one_line

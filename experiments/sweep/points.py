@@ -19,7 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from cocco.problem.code import DIGITS, code_version, digest_of
+from cocco.candidates.code import DIGITS, code_version, digest_of
 from workloads.errors import FileFormatError, shown
 from workloads.files import MAX_JSON_BYTES, read_mapping, write_atomic
 

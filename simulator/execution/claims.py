@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simulator.accelerator import Accelerator
-from simulator.execution.checks import ADDED, HELD, Number
-from simulator.execution.count import Count, Plan
+from simulator.execution.count.checks import ADDED, HELD, Number
+from simulator.execution.count.count import Count, Plan
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer import LayerPlan
-from simulator.execution.stays import NOTHING_STAYS, Lies
 from simulator.model.cost import energy_breakdown, latency_cycles, total
 from simulator.model.price import Price
 

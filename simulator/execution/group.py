@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from simulator.execution.facts import has_weights, second_heads, tensor_of
-from simulator.execution.miss import Miss
-from simulator.execution.part import Part
-from simulator.execution.stays import Lies
+from simulator.execution.count.layer_facts import has_weights, second_heads, tensor_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.execution.count.stays import Lies
 from workloads.errors import NetworkError
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS, WINDOW_OPS
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, WINDOW_OPS
 
 
 def group_of(part: Part, groups: int) -> Part:

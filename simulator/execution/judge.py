@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
-from simulator.execution.checks import EXTRA, WRITTEN, Check, add, check_memory, compare, numbers, slots_of
 from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
-from simulator.execution.count import Count, Plan, Setting, kept_bytes
-from simulator.execution.facts import with_experts
-from simulator.execution.miss import Miss
+from simulator.execution.count.checks import EXTRA, WRITTEN, Check, add, check_memory, compare, numbers, slots_of
+from simulator.execution.count.count import Count, Plan, Setting, kept_bytes
+from simulator.execution.count.layer_facts import with_experts
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.execution.count.stays import run_steps
 from simulator.execution.orders import run_plan
-from simulator.execution.part import Part
-from simulator.execution.stays import run_steps
 from simulator.model.price import Price
 from simulator.partition.partition import Partition
 from workloads.network.network import Network

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from simulator.execution.array import part_cycles
 from simulator.execution.cores import count_cores
 from simulator.execution.cores.count import samples_of
-from simulator.execution.count import Count, Plan, Setting, count_moves, total, weights_of
+from simulator.execution.count.array import part_cycles
+from simulator.execution.count.count import Count, Plan, Setting, count_moves, total, weights_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.execution.count.walk import walk
 from simulator.execution.group import group_of
 from simulator.execution.layer import LayerPlan, count_dealt, count_layer, dealt_cycles
-from simulator.execution.miss import Miss
-from simulator.execution.part import Part
-from simulator.execution.walk import walk
 
 
 def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from simulator.evaluate import Evaluation
-from simulator.execution import facts
-from simulator.execution.checks import Check, Number
-from simulator.execution.count import kept_bytes
+from simulator.execution.count import layer_facts as facts
+from simulator.execution.count.checks import Check, Number
+from simulator.execution.count.count import kept_bytes
+from simulator.execution.count.stays import Lies
 from simulator.execution.judge import judge
-from simulator.execution.stays import Lies
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
 from simulator.partition.partition import Partition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from simulator.execution.checks import Check
+from simulator.execution.count.checks import Check
 
 if TYPE_CHECKING:
     import pandas

@@ -15,33 +15,33 @@ import numpy as np
 
 from simulator.accelerator import Accelerator
 from simulator.evaluate import summarize
-from simulator.execution.addressed import AddressedMemory, Addresses
-from simulator.execution.addressed_cores import AddressedCores
-from simulator.execution.arithmetic import Arithmetic, Block
 from simulator.execution.cores import derive_team, run_team
+from simulator.execution.cores.addressed import AddressedCores
 from simulator.execution.cores.run import HeadedArithmetic
-from simulator.execution.count import Plan
-from simulator.execution.executor import Counts, Execution
-from simulator.execution.inputs import wrong_input
+from simulator.execution.count.count import Plan
+from simulator.execution.count.inputs import wrong_input
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.execution.count.scheme import derive_scheme, paper_cells
+from simulator.execution.count.stays import NOTHING_STAYS
 from simulator.execution.judge import first_wrong, judge, where
 from simulator.execution.layer import LayerPlan, run_parts, run_scaled
-from simulator.execution.miss import Miss
-from simulator.execution.part import Part
 from simulator.execution.printed import check_printed
-from simulator.execution.residents import Residents
-from simulator.execution.scheme import derive_scheme, paper_cells
-from simulator.execution.stays import NOTHING_STAYS
+from simulator.execution.value.addressed import AddressedMemory, Addresses
+from simulator.execution.value.arithmetic import Arithmetic, Block
+from simulator.execution.value.executor import Counts, Execution
+from simulator.execution.value.residents import Residents
 from simulator.execution.verification import Verification
-from simulator.model.held import make_plan
+from simulator.model.buffer_plan import make_plan
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition, price_partition
 from simulator.model.pricing import SubgraphModel
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from workloads.errors import NetworkError
 from workloads.network.network import Network
-from workloads.network.resize import shrink
+from workloads.network.rewriting.resize import shrink
 
 CHANNELS = 2  #: our choice: executed channels of a tensor; which elements are where does not depend on them
 UPDATES = 6000  #: our choice: tile updates of one subgraph that are executed without scaling its maps down, ~0.5 s
@@ -89,8 +89,8 @@ def verify(
     tile_rule : {"exact", "paper"}
         "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     addresses : mapping of memory to mapping of buffer id to first byte, optional
-        For every buffer of simulator.model.held.plan_buffers. Values are then executed in one byte array for each
-        memory of each core, all with the same address map, and any overlap fails.
+        For every buffer of simulator.model.buffer_plan.plan_buffers. Values are then executed in one byte array for
+        each memory of each core, all with the same address map, and any overlap fails.
     full : bool
         Execute the values of all channels instead of two per tensor; counts always cover all.
     progress : callable, optional
@@ -111,7 +111,7 @@ def verify(
     Notes
     -----
     From a price the counting run takes only the tile, the loop order, and how several cores share a subgraph. It calls
-    none of the code that prices (our choice: simulator/execution/count.py).
+    none of the code that prices (our choice: simulator/execution/count/count.py).
 
     Examples
     --------

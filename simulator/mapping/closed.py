@@ -16,8 +16,8 @@ from simulator.mapping.architecture import Core
 from simulator.mapping.judge import LayerCost, bound_cycles
 from simulator.mapping.shapes import LayerShape
 from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
-from workloads.network.attention import steps_of
-from workloads.network.layer import Layer
+from workloads.network.layers.attention import steps_of
+from workloads.network.layers.layer import Layer
 
 AXES = "KCPQ"
 Asked = tuple[int, int, int, int, bool, tuple[int, int] | None]  # rows, columns, channels out, in; a tile

@@ -10,7 +10,7 @@ from simulator.mapping.architecture import Core
 from simulator.mapping.closed import closed_form, lanes_of, layer_cycles, tiles_of
 from simulator.mapping.shapes import LayerShape
 from simulator.technology import Technology
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 MEMO = 2**16  #: answers kept, by (shape, tile, core); our choice: a search over NASNet asks for some thousands
 

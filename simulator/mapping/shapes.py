@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workloads.errors import check_count
-from workloads.network.frames import Frames
-from workloads.network.layer import Layer
+from workloads.network.layers.frames import Frames
+from workloads.network.layers.layer import Layer
 
 DIMENSIONS = "RSPQCKN"  #: filter width, height; output width, height; channels in, out; batch
 LOOPS = DIMENSIONS + "G"  #: and groups, of which C and K are those of one

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from simulator.model.least_room import one_pass
+from simulator.model.layer.least_room import one_pass
 from simulator.model.price import Price, Shortage
 from simulator.model.pricing import SubgraphModel
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 
 OFTEN = 4  #: times; our choice: what is moved more often than that is named
 

@@ -6,14 +6,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
-from simulator.model.alike import Alike
-from simulator.model.given import model_in
+from simulator.model.equivalence import Alike
+from simulator.model.fixed_scheme import model_in
 from simulator.model.kept import NOTHING, Reserved, kept_of
 from simulator.model.price import Price, Shortage
 from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.schemes import CoreScheme
 from simulator.partition.steps import Step, steps_of

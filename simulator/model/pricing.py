@@ -9,19 +9,19 @@ then energy, latency, and the larger tile.
 
 from __future__ import annotations
 
-from simulator.model.cheapest import cheapest_plan
-from simulator.model.goal import Goal, Room
 from simulator.model.holding import Holding
 from simulator.model.kept import NOTHING, Reserved
-from simulator.model.least_room import least_room, needs
-from simulator.model.loop_regions import loop_regions
-from simulator.model.orders import LoopPlan
+from simulator.model.layer.cheapest import cheapest_plan
+from simulator.model.layer.goal import Goal, Room
+from simulator.model.layer.least_room import least_room, needs
+from simulator.model.layer.orders import LoopPlan
+from simulator.model.layer.tiles import TileShape
 from simulator.model.price import OF_LOOPS, OF_WEIGHTS, Price, Shortage
-from simulator.model.regions import Residency
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
 from simulator.model.schemes.ways import OneCore
-from simulator.model.tiles import TileShape
+from simulator.model.subgraph.loop_regions import loop_regions
+from simulator.model.subgraph.regions import Residency
 
 __all__ = ["OF_LOOPS", "OF_WEIGHTS", "Price", "PricingRules", "Shortage", "SubgraphModel"]
 
@@ -46,7 +46,7 @@ class SubgraphModel(Holding):
     >>> import workloads
     >>> from simulator import Accelerator, MiB
     >>> from simulator.model.kept import Kept, Reserved
-    >>> from simulator.model.subgraph import Geometry
+    >>> from simulator.model.subgraph.subgraph import Geometry
     >>> chip = Accelerator(shared_buffer=8 * MiB)
     >>> rules = PricingRules(Geometry(workloads.load("vgg16")), chip, "exact")
     >>> SubgraphModel(rules, [1]).price(8 * MiB, 0).ema_bytes

@@ -6,15 +6,15 @@ from math import gcd
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.apart import units_of
-from simulator.model.goal import Goal, goal_of
 from simulator.model.kept import Kept
-from simulator.model.loop_layer import LoopLayer
-from simulator.model.loops import loop_layer
+from simulator.model.layer.goal import Goal, goal_of
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loops import loop_layer
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TILE_RULES, TileRule
+from simulator.model.subgraph.apart import units_of
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
 from workloads.network.network import Network
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from simulator.schedule.schedule import MAX_BYTES, Operator, check_operators
 from workloads.errors import shown
-from workloads.network import concats
 from workloads.network.network import Network, check_network
+from workloads.network.rewriting import concats
 
 Concat = Literal["copy", "dissolved"]
 CONCATS: tuple[Concat, ...] = ("copy", "dissolved")

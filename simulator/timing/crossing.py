@@ -11,12 +11,12 @@ from itertools import pairwise
 
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
-from simulator.model.regions import Residency
 from simulator.model.schemes.channels import dealt_crossing
 from simulator.model.schemes.columns import column_crossing, column_moves, weights_crossing
 from simulator.model.schemes.ways import MirroredColumns
-from simulator.model.subgraph import COLUMNS
-from simulator.model.updates import derive_updates
+from simulator.model.subgraph.regions import Residency
+from simulator.model.subgraph.subgraph import COLUMNS
+from simulator.model.subgraph.updates import derive_updates
 
 
 def crossing_of(model: SubgraphModel, price: Price) -> dict[int, int]:

@@ -1,7 +1,7 @@
 """The stages of one layer that runs in a loop order: one for each step of its loops, or for several adjacent steps.
 
 Each step is a tile, with a chunk of outputs, a slice of inputs, some channels or a row, as the order nests them. It
-loads what the closed forms of simulator/model/orders.py and groups.py count at that step, and stores what is finished.
+loads what the closed forms of model/layer/orders.py and groups.py count at that step, and stores what is finished.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator.model.loop_layer import LoopLayer
-from simulator.model.orders import LoopPlan
-from simulator.timing.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
-from simulator.timing.attention import attention_moves
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.orders import LoopPlan
 from simulator.timing.course import Course, Stage
-from simulator.timing.dense import dense_moves
-from simulator.timing.nest import Moves, Term
+from simulator.timing.layer.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
+from simulator.timing.layer.attention import attention_moves
+from simulator.timing.layer.dense import dense_moves
+from simulator.timing.layer.nest import Moves, Term
 
 REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
 
@@ -27,7 +27,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     Parameters
     ----------
     layer : LoopLayer
-        From `simulator.model.loops.loop_layer`.
+        From `simulator.model.layer.loops.loop_layer`.
     plan : LoopPlan
         How it runs.
     v : int
@@ -49,8 +49,8 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     comes at each but the first of a chunk, where two do.
 
     >>> import workloads
-    >>> from simulator.model.loops import loop_layer
-    >>> from simulator.model.cheapest import Room, plans_of
+    >>> from simulator.model.layer.loops import loop_layer
+    >>> from simulator.model.layer.cheapest import Room, plans_of
     >>> layer = loop_layer(workloads.load("vgg16"), 1)
     >>> plan = next(each for each in plans_of(layer, Room(60_000, 20_000), "bands") if each.order == "KT")
     >>> course = loop_course(layer, plan, 1, 448_000, 10_000)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition, price_partition
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.timing.channel import Slice
 from simulator.timing.crossing import working_cores

@@ -10,12 +10,12 @@ import math
 from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
-from simulator.model.loop_layer import Shared
+from simulator.model.layer.loop_layer import Shared
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
-from simulator.model.regions import Tiling
-from simulator.model.subgraph import ROWS, Subgraph
-from simulator.model.updates import starts_full
+from simulator.model.subgraph.regions import Tiling
+from simulator.model.subgraph.subgraph import ROWS, Subgraph
+from simulator.model.subgraph.updates import starts_full
 from simulator.timing.course import Course, Stage
 from simulator.timing.crossing import crossing_of
 from simulator.timing.loops import loop_course

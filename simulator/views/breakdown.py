@@ -11,9 +11,9 @@ from simulator.model.kept import NOTHING
 from simulator.model.price import OF_LOOPS, Price, Shortage
 from simulator.model.priced import price_partition, reserved_in
 from simulator.model.pricing import SubgraphModel
-from simulator.model.regions import Region
 from simulator.model.schemes.moved import CoreScheme
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.regions import Region
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step
 from simulator.views.least_capacity import held_needs

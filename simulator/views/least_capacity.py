@@ -8,14 +8,14 @@ from typing import Any, NamedTuple, Unpack
 
 from simulator.accelerator import Machine, MachineFields, machine_of
 from simulator.keywords import check_keywords
-from simulator.model.given import GivenScheme
+from simulator.model.fixed_scheme import GivenScheme
 from simulator.model.kept import NOTHING, Reserved
-from simulator.model.least_room import one_pass
+from simulator.model.layer.least_room import one_pass
 from simulator.model.priced import check_partition, models_of, reserved_in
 from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
-from simulator.model.subgraph import Geometry
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import Infeasible
 from workloads.network.network import Network

@@ -15,7 +15,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.cli import parser
+from cocco.cli.options import parser
 from cocco.search.kernel.choice import has_kernel
 from docs.command_pages import parsers
 from simulator import load_accelerator

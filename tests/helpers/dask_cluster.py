@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from cocco.problem.code import ROOMS
+from cocco.candidates.code import ROOMS
 from tests.helpers.command_line import ROOT
 
 QUIET = {"DASK_DISTRIBUTED__DASHBOARD__ENABLED": "False", "DASK_DISTRIBUTED__LOGGING__DISTRIBUTED": "critical"}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from cocco.search.keeping.question import KeepQuestion, KeptStep
+from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator.partition.intervals import Span, Uses
 from simulator.partition.steps import steps_with
 from workloads.network.network import Network

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from simulator.model import groups, orders
-from simulator.model.cheapest import Room
-from simulator.model.loops import LoopLayer
-from simulator.model.orders import LoopPlan, Loops
+from simulator.model.layer import groups, orders
+from simulator.model.layer.cheapest import Room
+from simulator.model.layer.loops import LoopLayer
+from simulator.model.layer.orders import LoopPlan, Loops
 
 
 def every_plan(layer: LoopLayer, room: Room) -> Iterator[LoopPlan]:

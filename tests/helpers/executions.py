@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.execution.arithmetic import Arithmetic
-from simulator.execution.executor import Execution
-from simulator.execution.part import Part
+from simulator.execution.count.part import Part
+from simulator.execution.value.arithmetic import Arithmetic
+from simulator.execution.value.executor import Execution
 from simulator.execution.verify import check_traffic
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 from simulator.partition.partition import connected_parts
 
 TILES = (1, 2, 3, 4, 8)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

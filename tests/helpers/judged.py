@@ -10,7 +10,7 @@ from simulator.execution.judge import count_plan
 from simulator.metrics import METRIC_NAMES
 from simulator.model.cost import price_subgraphs
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.random_graphs import large_network, random_network

@@ -6,8 +6,8 @@ import math
 import random
 from functools import lru_cache
 
-from cocco.search.keeping.question import KeepQuestion, KeptStep
-from cocco.search.keeping.state import members
+from cocco.search.exact.question import KeepQuestion, KeptStep
+from cocco.search.exact.state import members
 from tests.helpers.random_graphs import random_network
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
-from cocco.search.keeping.moves import Memo, Moves
-from cocco.search.keeping.question import KeepQuestion, Pattern
-from cocco.search.keeping.window import Limits, Place, all_of
+from cocco.search.exact.moves import Memo, Moves
+from cocco.search.exact.question import KeepQuestion, Pattern
+from cocco.search.exact.window import Limits, Place, all_of
 
 
 def every_state(question: KeepQuestion) -> dict[Place, float]:

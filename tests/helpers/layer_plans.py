@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import random
 
-from simulator.execution.count import Count
+from simulator.execution.count.count import Count
+from simulator.execution.count.stays import Lies
 from simulator.execution.layer import LayerPlan
-from simulator.execution.stays import Lies
-from simulator.model.cheapest import Room, plans_of
-from simulator.model.loops import loop_layer
-from simulator.model.orders import LoopPlan
+from simulator.model.layer.cheapest import Room, plans_of
+from simulator.model.layer.loops import loop_layer
+from simulator.model.layer.orders import LoopPlan
 from tests.helpers.random_layers import random_layer
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 

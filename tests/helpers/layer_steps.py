@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from simulator.execution.layer.dense import slices_of_words
-from simulator.execution.layer.plan import DENSE, cuts
-from workloads.network.ops import ELEMENTWISE_OPS
+from simulator.execution.layer.common.plan import DENSE, cuts
+from simulator.execution.layer.value.dense import slices_of_words
+from workloads.network.layers.ops import ELEMENTWISE_OPS
 
 ROUNDS = 2  #: of samples that a layer scaled down keeps
 

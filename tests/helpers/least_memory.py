@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cocco.problem.problem import Problem, on_hardware
 from simulator.accelerator import Accelerator
-from simulator.model.goal import Room
-from simulator.model.least_room import can_run, least_room
+from simulator.model.layer.goal import Room
+from simulator.model.layer.least_room import can_run, least_room
 from workloads.network.network import Network
 
 

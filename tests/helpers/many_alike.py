@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 COUNTS = (1, 30, 62, 63, 64, 65, 66, 126, 127, 128, 129, 130, 200)

@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from workloads import Builder, Network, NetworkError
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 Values = dict[str, np.ndarray]  #: by name: channels x rows x columns
 

@@ -6,7 +6,7 @@ import random
 from dataclasses import replace
 
 from simulator import Accelerator
-from simulator.execution.count import Plan
+from simulator.execution.count.count import Plan
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.random_graphs import large_network, random_network

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

@@ -10,13 +10,13 @@ from cocco.problem.problem import Problem
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.model.pricing import PricingRules
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.random_apart import random_apart_network
 from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
 from tests.helpers.random_problems import random_net
 from workloads import Bits, Builder, Experts, NetworkError
+from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
-from workloads.network.ops import PRODUCT_OPS
 
 #: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other; attention
 #: in blocks

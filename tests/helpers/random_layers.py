@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 CHANNELS = (1, 3, 4, 8, 9, 12, 16, 20, 24)

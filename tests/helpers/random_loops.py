@@ -10,10 +10,10 @@ from simulator import Accelerator
 from simulator.execution.claims import plan_of
 from simulator.execution.judge import ROOMY, count_plan
 from simulator.execution.layer import LayerPlan, run_parts
-from simulator.model.cheapest import Room, plans_of
+from simulator.model.layer.cheapest import Room, plans_of
+from simulator.model.layer.on_cores import together
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
-from simulator.model.together import together
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
 from tests.helpers.random_cores import CORES, random_channels
 from workloads.network.network import Network

@@ -9,7 +9,7 @@ from cocco.problem.problem import Problem, on_hardware
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from tests.helpers.random_graphs import large_network, random_network
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

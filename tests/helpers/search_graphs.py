@@ -11,7 +11,7 @@ from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 SPACE = SharedBuffer(low=1024, high=9216, step=1024)

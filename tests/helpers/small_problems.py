@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Sequence
 
-from cocco.problem.genome import groups_of
+from cocco.candidates.genome import groups_of
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from simulator.accelerator import Accelerator
-from simulator.model.least_room import needs
-from simulator.model.loops import loop_layer
+from simulator.model.layer.least_room import needs
+from simulator.model.layer.loops import loop_layer
 from workloads.errors import NetworkError
 from workloads.network.builder import Builder
 from workloads.network.network import Network

@@ -13,8 +13,8 @@ from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
-from simulator.model.least_room import needs
-from simulator.model.loops import loop_layer
+from simulator.model.layer.least_room import needs
+from simulator.model.layer.loops import loop_layer
 from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.least_memory import is_refused
 from tests.helpers.random_tables import random_technology, shared_technology

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simulator.model.regions import activation_bytes
 from simulator.model.schemes.bands import derive_bands
 from simulator.model.schemes.ways import Crew, DealtChannels, MirroredColumns
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.regions import activation_bytes
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 
 NAMES = (
     "activation_bytes", "weight_bytes", "global_buffer_bytes", "weight_buffer_bytes", "crossbar_bytes",

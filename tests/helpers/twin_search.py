@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.population import Population
 

@@ -19,7 +19,7 @@ from simulator import (
     timeline,
 )
 from simulator.execution import verify
-from simulator.model.held import plan_buffers
+from simulator.model.buffer_plan import plan_buffers
 from simulator.schedule import operators_of
 from tests.helpers.graphs import chain
 

@@ -15,7 +15,7 @@ from simulator.model.cost import added
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.random_graphs import random_network
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 SMALL = Accelerator(global_buffer=64 * KiB, weight_buffer=64 * KiB)

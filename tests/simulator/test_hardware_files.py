@@ -17,7 +17,7 @@ from simulator import Accelerator, Partition, Technology, evaluate, load_acceler
 from simulator.execution.verify import verify
 from simulator.hardware_files import WORDS, hardware_text, read_hardware
 from simulator.model.pricing import PricingRules
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.graphs import chain
 from tests.helpers.same_prices import assert_same_prices

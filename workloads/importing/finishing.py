@@ -10,9 +10,9 @@ from workloads.importing.notes import weight_notes
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 from workloads.network.builder import Builder
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import DENSE_OPS
 from workloads.network.network import Network
-from workloads.network.ops import DENSE_OPS
 
 MOVERS = ("slice", "rearrange", "concat")  #: layers that the whole may stand for which they are parts of
 

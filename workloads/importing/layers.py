@@ -14,8 +14,8 @@ from workloads.errors import NetworkError
 from workloads.importing.values import Value, size_of
 from workloads.importing.views import Dims, laid_out
 from workloads.network.builder import Builder
-from workloads.network.layer import Layer, Note
-from workloads.network.shapes import MAX_NAME, Shape
+from workloads.network.layers.layer import Layer, Note
+from workloads.network.layers.shapes import MAX_NAME, Shape
 
 MAX_LAYERS = 2**16  #: our choice: far above any network we know
 

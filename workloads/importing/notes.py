@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 
 #: how a note says it: what that means
 HOW = {
@@ -25,7 +25,7 @@ HOW = {
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",
     "types": "the types of the file; bytes are counted at one byte an element",
-    "in blocks": "an attention in one layer, which passes by keys and values in blocks (workloads.network.in_blocks)",
+    "in blocks": "an attention in one layer, which passes by keys and values in blocks (rewriting/in_blocks.py)",
     "in layers": "an attention that stays as it is where others are in blocks, and why",
     "advice": "what may be meant instead",
 }

@@ -25,7 +25,7 @@ from workloads.importing.views import (
     numbered,
     repeats_in,
 )
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 Cut = tuple[int, int, int, int]  #: stride and extent of a channel atom, and the first and last + 1 step that are kept
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workloads.errors import NetworkError, shown
-from workloads.network.attention import positions_of
-from workloads.network.frames import Frames
-from workloads.network.layer import Layer
-from workloads.network.shapes import matmul_forms, text
-from workloads.network.types import Experts
-from workloads.network.windows import (
+from workloads.network.layers.attention import positions_of
+from workloads.network.layers.frames import Frames
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.shapes import matmul_forms, text
+from workloads.network.layers.types import Experts
+from workloads.network.layers.windows import (
     Inputs,
     Method,
     Padding,

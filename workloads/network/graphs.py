@@ -7,7 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, shown
-from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.layers.layer import Concat, Layer, Tensor
 
 if TYPE_CHECKING:
     import networkx

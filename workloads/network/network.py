@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from workloads.display import html
 from workloads.errors import NetworkError, check_type, shown
-from workloads.network.kinds import check_input
-from workloads.network.layer import Concat, Layer, Note, Tensor
-from workloads.network.ops import OPS
-from workloads.network.shapes import Shape, check_layer, check_name, check_tensor
-from workloads.network.types import INT8, KINDS, Bits, Experts, Number, bits_of
+from workloads.network.layers.kinds import check_input
+from workloads.network.layers.layer import Concat, Layer, Note, Tensor
+from workloads.network.layers.ops import OPS
+from workloads.network.layers.shapes import Shape, check_layer, check_name, check_tensor
+from workloads.network.layers.types import INT8, KINDS, Bits, Experts, Number, bits_of
 
 if TYPE_CHECKING:
     import networkx

@@ -9,12 +9,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
-from workloads.network.concats import dissolve
-from workloads.network.frames import Frames, check_frames, rows_of_a_frame
-from workloads.network.kinds import check_input
-from workloads.network.layer import Layer, Tensor
-from workloads.network.network import Network
-from workloads.network.shapes import (
+from workloads.network.layers.frames import Frames, check_frames, rows_of_a_frame
+from workloads.network.layers.kinds import check_input
+from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.shapes import (
     Shape,
     check_layer,
     check_name,
@@ -24,8 +22,10 @@ from workloads.network.shapes import (
     spread_extent,
     whole_operands,
 )
-from workloads.network.types import Experts, TensorKind
-from workloads.network.windows import Inputs, Padding, Pair, listed, pair_of, sides_of
+from workloads.network.layers.types import Experts, TensorKind
+from workloads.network.layers.windows import Inputs, Padding, Pair, listed, pair_of, sides_of
+from workloads.network.network import Network
+from workloads.network.rewriting.concats import dissolve
 
 
 class Written:

@@ -17,8 +17,8 @@ from typing import Literal, get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.network.builder import Builder
+from workloads.network.layers.types import Experts
 from workloads.network.network import Network
-from workloads.network.types import Experts
 
 Phase = Literal["prefill", "decode"]
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows

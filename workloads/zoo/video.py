@@ -11,7 +11,7 @@ at all (the last pool) is an ordinary layer on that map.
 from __future__ import annotations
 
 from workloads.network.builder import Builder
-from workloads.network.frames import Frames
+from workloads.network.layers.frames import Frames
 from workloads.network.network import Network
 
 FRAMES = 16

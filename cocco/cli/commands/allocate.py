@@ -10,16 +10,16 @@ from pathlib import Path
 
 from cocco.allocation.allocate import DEFAULT_NODES, allocate
 from cocco.allocation.answer import AllocationResult
-from cocco.allocation.complete import NODES
-from cocco.cli import values
-from cocco.cli.effort import add_effort, scaled
-from cocco.cli.interrupts import STOPPED
-from cocco.cli.options import add_engine, add_json
-from cocco.cli.output import CODES, file_path, output_path, print_answer, searched
-from cocco.cli.usage import Old, Parser
-from cocco.output.folders.ready import ready_files
+from cocco.allocation.exact.complete import NODES
+from cocco.cli.options import values
+from cocco.cli.options.effort import add_effort, scaled
+from cocco.cli.options.options import add_engine, add_json
+from cocco.cli.options.output import CODES, file_path, output_path, print_answer, searched
+from cocco.cli.options.usage import Old, Parser
+from cocco.cli.running.interrupts import STOPPED
+from cocco.output.folders.written.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
-from cocco.output.text.allocation import allocation_text
+from cocco.output.text.plans.allocation import allocation_text
 from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers, write_buffers
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.hardware import machine_of
-from cocco.cli.options import add_json, add_machine, add_mapper, add_network
-from cocco.cli.output import print_answer
-from cocco.cli.plans import add_plan, read_partition
-from cocco.cli.runs import machine_notes, network_of, plan_of
-from cocco.cli.usage import Parser
-from cocco.output.text.comparison import capacity_text
+from cocco.cli.options.hardware import machine_of
+from cocco.cli.options.options import add_json, add_machine, add_mapper, add_network
+from cocco.cli.options.output import print_answer
+from cocco.cli.options.usage import Parser
+from cocco.cli.running.plans import add_plan, read_partition
+from cocco.cli.running.runs import machine_notes, network_of, plan_of
+from cocco.output.text.plans.comparison import capacity_text
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import LeastCapacity, least_capacity
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
-from cocco.cli.hardware import TILE_RULE, accelerator_of, flag
-from cocco.cli.networks import load
-from cocco.cli.options import NETWORK, PARTITION, add_buffers, add_json, add_machine, add_unsupported
-from cocco.cli.output import print_answer
-from cocco.cli.plans import read_partition
-from cocco.cli.runs import believe, check_no_network_option, hardware_notes, is_run
-from cocco.cli.usage import Parser, UsageError
-from cocco.output.text.comparison import comparison_text, runs_text
+from cocco.cli.options.hardware import TILE_RULE, accelerator_of, flag
+from cocco.cli.options.networks import load
+from cocco.cli.options.options import NETWORK, PARTITION, add_buffers, add_json, add_machine, add_unsupported
+from cocco.cli.options.output import print_answer
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.plans import read_partition
+from cocco.cli.running.runs import believe, check_no_network_option, hardware_notes, is_run
+from cocco.output.text.plans.comparison import comparison_text, runs_text
 from cocco.plans.compare import compare
 
 

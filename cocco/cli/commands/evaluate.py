@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.allocation.address_map import AddressMap, address_map
-from cocco.cli.hardware import accelerator_of
-from cocco.cli.opinion import Asked, add_prove, second_opinion_of
-from cocco.cli.options import (
+from cocco.cli.options.hardware import accelerator_of
+from cocco.cli.options.options import (
     add_addresses,
     add_buffers,
     add_json,
@@ -25,17 +24,18 @@ from cocco.cli.options import (
     add_mapper,
     add_network,
 )
-from cocco.cli.output import file_path, print_answer, watched
-from cocco.cli.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
-from cocco.cli.runs import believe, hardware_notes, network_of, plan_of
-from cocco.cli.usage import Parser, UsageError, old_spelling
-from cocco.output.folders.addresses import write_table
-from cocco.output.folders.ready import ready_files
-from cocco.output.text.addresses import map_text
-from cocco.output.text.evaluation import evaluation_text
-from cocco.output.text.explanation import explanation_text
-from cocco.output.text.kept import choice_text
-from cocco.output.text.verification import AT_ADDRESSES, IN_REGIONS, verification_text
+from cocco.cli.options.output import file_path, print_answer, watched
+from cocco.cli.options.usage import Parser, UsageError, old_spelling
+from cocco.cli.running.opinion import Asked, add_prove, second_opinion_of
+from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
+from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
+from cocco.output.folders.written.addresses import write_table
+from cocco.output.folders.written.ready import ready_files
+from cocco.output.text.plans.addresses import map_text
+from cocco.output.text.plans.evaluation import evaluation_text
+from cocco.output.text.plans.explanation import explanation_text
+from cocco.output.text.plans.kept import choice_text
+from cocco.output.text.plans.verification import AT_ADDRESSES, IN_REGIONS, verification_text
 from cocco.plans.explain import Explanation, explain
 from cocco.plans.keeping import KeptChoice
 from simulator.accelerator import Accelerator
@@ -46,7 +46,7 @@ from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
-    from cocco.output.folders.believed import Checked
+    from cocco.output.folders.verified.verify_run import Checked
     from simulator.execution import Verification
 
 

@@ -8,13 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cocco.cli import values
-from cocco.cli.effort import say_expected
-from cocco.cli.fronts import search_front
-from cocco.cli.hardware import flag, machine_of, space_of
-from cocco.cli.networks import load
-from cocco.cli.of_methods import check_method
-from cocco.cli.options import (
+from cocco.cli.options import values
+from cocco.cli.options.effort import say_expected
+from cocco.cli.options.hardware import flag, machine_of, space_of
+from cocco.cli.options.networks import load
+from cocco.cli.options.of_methods import check_method
+from cocco.cli.options.options import (
     PLAIN,
     add_addresses,
     add_count,
@@ -29,27 +28,28 @@ from cocco.cli.options import (
     keep_of,
     method_of,
 )
-from cocco.cli.output import check_folder, output_path
-from cocco.cli.plans import add_start, start_of
-from cocco.cli.proofs import proof
-from cocco.cli.resume import Resumed, add_resume
-from cocco.cli.searches import Progress, Shown, about, run_search, settings_of
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.options.output import check_folder, output_path
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.fronts import search_front
+from cocco.cli.running.plans import add_start, start_of
+from cocco.cli.running.proofs import proof
+from cocco.cli.running.resume import Resumed, add_resume
+from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
+from cocco.effort.settings import Settings
+from cocco.effort.status import Interrupted
 from cocco.exploration.compromise import Compromise, compromise
 from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
 from cocco.exploration.limits import Limited, minimize
 from cocco.exploration.result import Result
-from cocco.output.folders import addresses
-from cocco.output.folders import cores as cores_folder
-from cocco.output.folders import run as run_folder
-from cocco.output.folders.about import address_names, partition_names
-from cocco.output.text.addresses import changes_text, height_text, map_text
-from cocco.output.text.cores import cores_text
-from cocco.output.text.front import limited_text
-from cocco.output.text.search import explore_text
-from cocco.problem.settings import Settings
-from cocco.problem.status import Interrupted
+from cocco.output.folders.written import addresses
+from cocco.output.folders.written import cores as cores_folder
+from cocco.output.folders.written import run as run_folder
+from cocco.output.folders.written.about import address_names, partition_names
+from cocco.output.text.plans.addresses import changes_text, height_text, map_text
+from cocco.output.text.searches.cores import cores_text
+from cocco.output.text.searches.front import limited_text
+from cocco.output.text.searches.search import explore_text
 from simulator.hardware_files import MACHINE
 from workloads.network.network import Network
 

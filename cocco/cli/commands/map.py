@@ -9,17 +9,17 @@ from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 
 import workloads
-from cocco.cli import values
-from cocco.cli.effort import add_effort, scaled
-from cocco.cli.of_methods import Of, check_method
-from cocco.cli.options import NETWORK, add_json, add_seed
-from cocco.cli.output import output_path, print_answer
-from cocco.cli.usage import Old, Parser, UsageError
+from cocco.cli.options import values
+from cocco.cli.options.effort import add_effort, scaled
+from cocco.cli.options.of_methods import Of, check_method
+from cocco.cli.options.options import NETWORK, add_json, add_seed
+from cocco.cli.options.output import output_path, print_answer
+from cocco.cli.options.usage import Old, Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
 from cocco.mapping.rules import AIMS, Rules
-from cocco.output.folders.ready import ready_files
-from cocco.output.text.mapping import mapping_text
+from cocco.output.folders.written.ready import ready_files
+from cocco.output.text.plans.mapping import mapping_text
 from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 
 import workloads
-from cocco.cli.networks import counts
-from cocco.cli.options import add_json
-from cocco.cli.output import print_answer
-from cocco.cli.usage import Parser
-from cocco.output.text.evaluation import networks_table
+from cocco.cli.options.networks import counts
+from cocco.cli.options.options import add_json
+from cocco.cli.options.output import print_answer
+from cocco.cli.options.usage import Parser
+from cocco.output.text.plans.evaluation import networks_table
 
 
 def add_options(parser: Parser) -> None:

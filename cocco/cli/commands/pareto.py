@@ -5,9 +5,8 @@ from __future__ import annotations
 from argparse import Namespace
 from functools import partial
 
-from cocco.cli import values
-from cocco.cli.fronts import search_front
-from cocco.cli.options import (
+from cocco.cli.options import values
+from cocco.cli.options.options import (
     add_count,
     add_folder,
     add_json,
@@ -18,10 +17,11 @@ from cocco.cli.options import (
     add_samples,
     add_space,
 )
-from cocco.cli.resume import add_resume
-from cocco.cli.usage import Parser
+from cocco.cli.options.usage import Parser
+from cocco.cli.running.fronts import search_front
+from cocco.cli.running.resume import add_resume
 from cocco.exploration.pareto import pareto
-from cocco.output.text.front import front_text
+from cocco.output.text.searches.front import front_text
 from cocco.problem.exchange import cheapest
 from simulator.accelerator import Accelerator
 

@@ -6,11 +6,11 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 
-from cocco.cli.effort import say_expected
-from cocco.cli.hardware import accelerator_of
-from cocco.cli.networks import load
-from cocco.cli.of_methods import check_method
-from cocco.cli.options import (
+from cocco.cli.options.effort import say_expected
+from cocco.cli.options.hardware import accelerator_of
+from cocco.cli.options.networks import load
+from cocco.cli.options.of_methods import check_method
+from cocco.cli.options.options import (
     PLAIN,
     add_buffers,
     add_json,
@@ -22,18 +22,18 @@ from cocco.cli.options import (
     keep_of,
     method_of,
 )
-from cocco.cli.output import output_path
-from cocco.cli.plans import PLAN_SUFFIXES, add_start, start_of
-from cocco.cli.proofs import proof
-from cocco.cli.runs import hardware_notes
-from cocco.cli.searches import Progress, Shown, run_search
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.options.output import output_path
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.plans import PLAN_SUFFIXES, add_start, start_of
+from cocco.cli.running.proofs import proof
+from cocco.cli.running.runs import hardware_notes
+from cocco.cli.running.searches import Progress, Shown, run_search
+from cocco.effort.settings import Settings
 from cocco.exploration.explore import partition
 from cocco.exploration.result import Result
-from cocco.output.folders import addresses
-from cocco.output.text.addresses import changes_text, height_text
-from cocco.output.text.search import partition_text
-from cocco.problem.settings import Settings
+from cocco.output.folders.written import addresses
+from cocco.output.text.plans.addresses import changes_text, height_text
+from cocco.output.text.searches.search import partition_text
 from simulator.metrics import DEFAULT_METRIC
 
 

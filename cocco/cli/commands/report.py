@@ -6,10 +6,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
-from cocco.cli.options import add_json
-from cocco.cli.output import print_answer
-from cocco.cli.runs import believe, networks_of
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.options.options import add_json
+from cocco.cli.options.output import print_answer
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.runs import believe, networks_of
 from cocco.output import report
 
 

@@ -7,17 +7,17 @@ import time
 from argparse import Namespace
 from pathlib import Path
 
-from cocco.cli import values
-from cocco.cli.effort import add_effort, scaled
-from cocco.cli.interrupts import STOPPED
-from cocco.cli.networks import load
-from cocco.cli.of_methods import Of, check_method
-from cocco.cli.options import add_json, add_network
-from cocco.cli.output import CODES, file_path, print_answer, searched
-from cocco.cli.usage import Old, Parser, UsageError
-from cocco.output.folders.ready import ready_files
+from cocco.cli.options import values
+from cocco.cli.options.effort import add_effort, scaled
+from cocco.cli.options.networks import load
+from cocco.cli.options.of_methods import Of, check_method
+from cocco.cli.options.options import add_json, add_network
+from cocco.cli.options.output import CODES, file_path, print_answer, searched
+from cocco.cli.options.usage import Old, Parser, UsageError
+from cocco.cli.running.interrupts import STOPPED
+from cocco.output.folders.written.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
-from cocco.output.text.schedule import schedule_text
+from cocco.output.text.plans.schedule import schedule_text
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.checked import checked
 from cocco.scheduling.question import ORDERS

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.hardware import PAPER_BUFFERS, hardware_at
-from cocco.cli.networks import counts
-from cocco.cli.options import NETWORK, add_json, add_unsupported
-from cocco.cli.output import print_answer, print_json
-from cocco.cli.runs import check_no_network_option, network_of
-from cocco.cli.usage import Parser, UsageError
-from cocco.output.text.evaluation import experts_text, layers_table, notes_table
+from cocco.cli.options.hardware import PAPER_BUFFERS, hardware_at
+from cocco.cli.options.networks import counts
+from cocco.cli.options.options import NETWORK, add_json, add_unsupported
+from cocco.cli.options.output import print_answer, print_json
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.runs import check_no_network_option, network_of
+from cocco.output.text.plans.evaluation import experts_text, layers_table, notes_table
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, hardware_text
 from workloads.network.network import Network

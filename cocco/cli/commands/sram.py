@@ -6,12 +6,12 @@ from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
-from cocco.cli import values
-from cocco.cli.options import add_json
-from cocco.cli.output import file_path, print_answer
-from cocco.cli.usage import Parser, UsageError
+from cocco.cli.options import values
+from cocco.cli.options.options import add_json
+from cocco.cli.options.output import file_path, print_answer
+from cocco.cli.options.usage import Parser, UsageError
 from cocco.memory.cacti import CELLS, NODES, find_cacti, table_from_cacti
-from cocco.output.text.memory import table_text
+from cocco.output.text.plans.memory import table_text
 from simulator.memory.reading import read_table
 from simulator.memory.reading import table_text as file_text
 from simulator.memory.table import MAX_ROWS, SramTable

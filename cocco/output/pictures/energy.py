@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
-from cocco.output.text.evaluation import PARTS
+from cocco.output.text.plans.evaluation import PARTS
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 from simulator.model.cost import EnergyBreakdown

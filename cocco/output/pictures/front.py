@@ -13,7 +13,7 @@ from matplotlib.ticker import StrMethodFormatter
 
 from cocco.exploration.result import Result
 from cocco.output.pictures.style import SIZE_INCHES
-from cocco.output.text.numbers import buffer_columns
+from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
 

@@ -10,7 +10,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from cocco.output.pictures.layout import Layout, layout
+from cocco.output.layout import Layout, layout
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 

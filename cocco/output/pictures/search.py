@@ -15,7 +15,7 @@ from matplotlib.colors import BoundaryNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
-from cocco.output.text.numbers import buffer_columns
+from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 
 if TYPE_CHECKING:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cocco.output.folders.placing import Placing
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run, RunNetwork
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.report.plans import Choice, Planned, is_link
 from cocco.output.report.table import kept_table, plan_table
 from cocco.output.report.words import STATUS, cores_sentence, costs, kept_sentence, placing_sentence
-from cocco.output.text.numbers import capacity, counted, kilobytes, percent
-from cocco.output.text.ranges import TERMS, decides, ends, within_sentence
+from cocco.output.text.layout.numbers import capacity, counted, kilobytes, percent
+from cocco.output.text.searches.ranges import TERMS, decides, ends, within_sentence
 from cocco.problem.criteria import CRITERIA
 
 MOST = 3  #: subgraphs that are named as those that make the memory so large; our choice

@@ -9,8 +9,8 @@ from dataclasses import replace
 from html import escape
 from pathlib import Path
 
-from cocco.output.folders.about import MAX_STEM, PAIR_PAGES
-from cocco.output.folders.read_run import Run
+from cocco.output.folders.read.run import Run
+from cocco.output.folders.written.about import MAX_STEM, PAIR_PAGES
 from cocco.output.report.answer import choice_section
 from cocco.output.report.chart import Overlay
 from cocco.output.report.data import page_data
@@ -18,7 +18,7 @@ from cocco.output.report.front import run_chart
 from cocco.output.report.page import document, drawing, section
 from cocco.output.report.pair import Pair, names_of, read_pair
 from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer
-from cocco.output.text.hardware import buffers
+from cocco.output.text.plans.hardware import buffers
 from workloads.files import write_atomic
 
 

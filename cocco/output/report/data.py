@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from cocco.output.pictures.layout import layout
+from cocco.output.layout import layout
 from cocco.output.report.chart import Chart
 from cocco.output.report.plans import Choice, Planned
 from simulator.model.cost import EnergyBreakdown

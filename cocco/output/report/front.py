@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cocco.exploration.ranges import MARGINS
-from cocco.output.folders.placing import Placing
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.run import Run
 from cocco.output.report.chart import PROVED, Axis, Chart, Grid, Limit, Slider, cloud, is_proved
 from cocco.output.report.words import work_of
-from cocco.output.text.front import shown
-from cocco.output.text.numbers import buffer_columns, buffer_name, capacity, counted
+from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted
+from cocco.output.text.searches.front import shown
 from cocco.problem.criteria import CRITERIA, METRICS
 
 Sizes = tuple[int, ...]  #: bytes of each buffer of one core

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cocco.exploration.ranges import MARGINS
-from cocco.output.folders.about import PAGE
-from cocco.output.folders.read import read
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.read import read
+from cocco.output.folders.read.run import Run
+from cocco.output.folders.written.about import PAGE
 from cocco.output.report.answer import answer_of, choice_section, front_answer
 from cocco.output.report.chart import Chart, below_the_line
 from cocco.output.report.data import json_in_page, page_data
@@ -20,7 +20,7 @@ from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer, others_of_run, points_of_front
 from cocco.output.report.table import front_table, hardware_table, ranges_table
 from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
-from cocco.output.text.numbers import counted
+from cocco.output.text.layout.numbers import counted
 from simulator.accelerator import Accelerator
 from workloads.files import write_atomic
 
@@ -187,7 +187,7 @@ def document(title: str, body: Sequence[str], data: dict[str, Any] | None = None
 
 
 def _asset(name: str) -> str:
-    return (resources.files("cocco.output.report") / name).read_text(encoding="utf-8")
+    return (resources.files("cocco.output.report.script") / name).read_text(encoding="utf-8")
 
 
 def section(heading: str, inner: str) -> str:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from cocco.exploration.front import buffer_bytes
-from cocco.output.folders.read import read
-from cocco.output.folders.read_run import Run
+from cocco.output.folders.read.read import read
+from cocco.output.folders.read.run import Run
 from cocco.output.report.words import STATUS
-from cocco.output.text.hardware import buffers
-from cocco.output.text.numbers import megabytes, millijoules, milliseconds
+from cocco.output.text.layout.numbers import megabytes, millijoules, milliseconds
+from cocco.output.text.plans.hardware import buffers
 from workloads.errors import FileFormatError
 
 Row = tuple[str, str, str, str]  #: of a table: what, the first run, the second, the difference

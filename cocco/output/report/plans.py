@@ -11,16 +11,16 @@ from typing import Any
 
 import workloads
 from cocco.exploration.ranges import Candidate
-from cocco.output.folders.about import PARTITIONS, partition_names
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import SINGLE, Run, RunNetwork, network_of, said_plan
-from cocco.output.folders.reading import Reader
-from cocco.output.folders.sizes import size_names
-from cocco.output.text.numbers import buffer_columns, capacity
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.reading import Reader
+from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, said_plan
+from cocco.output.folders.written.about import PARTITIONS, partition_names
+from cocco.output.folders.written.sizes import size_names
+from cocco.output.text.layout.numbers import buffer_columns, capacity
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import evaluate
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from simulator.views.least_capacity import Need, least_capacity

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from html import escape
 
 from cocco.exploration.ranges import MARGINS
-from cocco.output.folders.placing import Placing
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run, RunNetwork
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.report.plans import Planned, is_link
-from cocco.output.text.numbers import buffer_columns, buffer_name, counted, milliseconds
+from cocco.output.text.layout.numbers import buffer_columns, buffer_name, counted, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import WORDS

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cocco.output.folders.placing import Placing
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run, RunNetwork
-from cocco.output.text.evaluation import scheme_counts
-from cocco.output.text.front import shown
-from cocco.output.text.hardware import buffers, machine
-from cocco.output.text.numbers import counted, counted_as, megabytes, millijoules, milliseconds
-from cocco.output.text.ranges import within_sentence
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.run import Run, RunNetwork
+from cocco.output.text.layout.numbers import counted, counted_as, megabytes, millijoules, milliseconds
+from cocco.output.text.plans.evaluation import scheme_counts
+from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.front import shown
+from cocco.output.text.searches.ranges import within_sentence
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 

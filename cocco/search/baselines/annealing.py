@@ -9,14 +9,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cocco.problem.effort import Progress
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.effort import Progress
+from cocco.effort.settings import Settings
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from cocco.problem.stream import Stream
-from cocco.search.genetic.breeder import Breeder
 from cocco.search.genetic.engine import HalfGeneration
+from cocco.search.genetic.operators.breeder import Breeder
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 from cocco.search.kernel.compiled import Compiled, first_of

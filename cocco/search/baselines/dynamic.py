@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cocco.problem.genome import groups_of
+from cocco.candidates.genome import groups_of
+from cocco.candidates.stream import Stream
+from cocco.effort.status import Unfinished
 from cocco.problem.problem import Problem
-from cocco.problem.status import Unfinished
-from cocco.problem.stream import Stream
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 MOST_DISSOLVED = 3  #: our choice: subgraphs on a walk that are taken apart in one round

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from cocco.problem.genome import canonical
+from cocco.candidates.genome import canonical
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

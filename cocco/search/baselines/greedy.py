@@ -6,9 +6,9 @@ import heapq
 import math
 from collections.abc import Sequence
 
+from cocco.candidates.stream import ONE, Stream
+from cocco.effort.status import Unfinished
 from cocco.problem.problem import Problem
-from cocco.problem.status import Unfinished
-from cocco.problem.stream import ONE, Stream
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
 Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second

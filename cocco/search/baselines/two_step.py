@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable
 from itertools import count, cycle, product
 from typing import NamedTuple
 
-from cocco.problem.genome import random_capacities
+from cocco.candidates.genome import random_capacities
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stream import Stream
 
 SAMPLES_PER_CANDIDATE = 5_000  #: Cocco, Sec. 5.1.3
 

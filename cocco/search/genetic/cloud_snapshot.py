@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from cocco.effort.settings import Settings
+from cocco.effort.work_units import Store, key_of, store_of_states
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from cocco.problem.steps import Store, key_of, store_of_states
 from cocco.search.genetic.population import Population
 
 

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import numpy as np
 
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.settings import Settings
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from cocco.problem.stream import Stream
-from cocco.search.genetic.breeder import Breeder
 from cocco.search.genetic.generations import Generations, evolved
+from cocco.search.genetic.operators.breeder import Breeder
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import Compiled, first_of

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cocco.problem.genome import Genome
-from cocco.problem.settings import Settings
+from cocco.candidates.genome import Genome
+from cocco.effort.settings import Settings
 from cocco.search.genetic.population import BUFFERS, Population
 from cocco.search.kernel.compiled import Compiled
 from cocco.search.pricing.genomes import Sample

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cocco.problem.effort import Progress
+from cocco.effort.effort import Progress
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import Engine, HalfGeneration, ReferenceEngine
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 from deap import base
 
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
 
 
 class CostFitness(base.Fitness):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 
-from cocco.problem.settings import Settings
+from cocco.effort.settings import Settings
 from cocco.search.genetic.population import Population
 
 LEAST = 10  #: generations' worth of samples that an island has at least; our choice: below, there is nothing to cross

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cocco.effort.effort import Progress
+from cocco.effort.settings import Settings
 from cocco.problem.dominance import front_of
-from cocco.problem.effort import Progress
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.search.genetic.cloud_snapshot import Parents, cloud_keeper
 from cocco.search.genetic.engine import Engine, HalfGeneration
 from cocco.search.genetic.population import Population

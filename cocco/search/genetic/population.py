@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
 from cocco.search.pricing.genomes import Sample
 
 BUFFERS = 2  #: columns for capacities; those that a problem does not choose hold 0

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cocco.effort.settings import Settings
+from cocco.effort.work_units import Store, key_of, store_of_states
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from cocco.problem.steps import Store, key_of, store_of_states
 from cocco.search.genetic.islands import Islands
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace

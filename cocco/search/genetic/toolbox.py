@@ -10,22 +10,28 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from cocco.candidates.genome import Genome, groups_of
+from cocco.candidates.stream import Stream, check_seed
+from cocco.effort.settings import Settings
 from cocco.problem.criteria import check_objectives, metrics_of
-from cocco.problem.genome import Genome, groups_of
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, on_hardware, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import Space
-from cocco.problem.stream import Stream, check_seed
-from cocco.search.genetic.breeder import Breeder
-from cocco.search.genetic.checked import checked_genome
-from cocco.search.genetic.crossover import crossover
-from cocco.search.genetic.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
+from cocco.search.genetic.operators.breeder import Breeder
+from cocco.search.genetic.operators.checked import checked_genome
+from cocco.search.genetic.operators.crossover import crossover
+from cocco.search.genetic.operators.mutation import (
+    merge_subgraphs,
+    modify_node,
+    mutate_capacity,
+    shift_layers,
+    split_subgraph,
+)
 from cocco.search.pricing.genomes import Pricer
 from simulator.accelerator import Accelerator, Machine, MachineFields
 from simulator.keywords import check_keywords
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from deap import tools
 
-from cocco.problem.effort import Progress
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.effort.effort import Progress
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.genetic.generations import Generations, of_one

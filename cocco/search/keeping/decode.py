@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
+from cocco.search.exact.state import START, State, bits, members, spans_of
 from cocco.search.keeping.beam import narrow
 from cocco.search.keeping.problem import Chosen, KeepProblem, Need
-from cocco.search.keeping.state import START, State, bits, members, spans_of
 
 
 def choose_intervals(problem: KeepProblem, need: Need, width: int | None = None) -> Chosen | None:

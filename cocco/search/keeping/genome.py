@@ -13,14 +13,14 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.problem.genome import Genome, groups_of
+from cocco.candidates.genome import Genome, groups_of
 from cocco.problem.problem import Problem
 from cocco.search.keeping.gaps import NO_LIMIT, Kin, Place, Stay, chosen_stays
 from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import NOTHING, Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.intervals import Span
 from simulator.partition.order import order_subgraphs
 from simulator.partition.partition import Partition

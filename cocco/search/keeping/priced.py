@@ -12,10 +12,10 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cocco.search.exact.question import Group, KeepQuestion, KeptStep
+from cocco.search.exact.state import START, Trail, bits, spans_of
 from cocco.search.keeping.beam import narrow
 from cocco.search.keeping.problem import made_and_read
-from cocco.search.keeping.question import Group, KeepQuestion, KeptStep
-from cocco.search.keeping.state import START, Trail, bits, spans_of
 from simulator.partition.intervals import Span
 
 SPREAD = 8  #: times as many while a step drops tensors one after the other; our choice: the paper's networks have 4

@@ -1,12 +1,12 @@
-# The cheapest loop order of one layer in given memory: simulator/model/cheapest.py
+# The cheapest loop order of one layer in given memory: simulator/model/layer/cheapest.py
 #
 # Plans are met in the order of that file. Some are not made at all: `may_win` prices what they move at least (weights,
 # inputs and windows once, with what is known of their mode), in the same operations, each of which grows with its
 # operands; where even that comes after the best plan so far, they would, too.
 
 cdef enum:
-    MORE_CHUNKS = 4     # simulator.model.cheapest.MORE_CHUNKS
-    ANY_NUMBER = 0x10000000000  # simulator.model.cheapest.ANY_NUMBER
+    MORE_CHUNKS = 4     # simulator.model.layer.cheapest.MORE_CHUNKS
+    ANY_NUMBER = 0x10000000000  # simulator.model.layer.cheapest.ANY_NUMBER
     NO_END = 0x7fffffffffffffff
 
 

@@ -7,7 +7,7 @@ cdef struct Choice:  # the cheapest way, tile and samples at once so far
     Row row
 
 
-cdef struct Outputs:  # simulator.model.tiles.Candidates
+cdef struct Outputs:  # simulator.model.layer.tiles.Candidates
     i64 rows
     i64 columns
 
@@ -86,7 +86,7 @@ cdef Outputs outputs_of(Net* net, Work* w) noexcept nogil:
 cdef int hold_largest(
     Net* net, Machine* m, Work* w, i64 room, i64 at_once, Memory* memory, Outputs* last, Choice* best
 ) noexcept nogil:
-    """simulator.model.tiles.Candidates.largest: the largest square that fits, and the tallest band above it."""
+    """simulator.model.layer.tiles.Candidates.largest: the largest square that fits, and the tallest band above it."""
     cdef i64 i, area = 0, need, low, high, middle, rows
     cdef int status
     for i in range(m.tile_count):
@@ -122,7 +122,7 @@ cdef int hold_largest(
 
 
 cdef i64 band_rows(i64 extent, i64 position) noexcept nogil:
-    """The element at this position of simulator.model.tiles.equal_sizes(extent)."""
+    """The element at this position of simulator.model.layer.tiles.equal_sizes(extent)."""
     cdef i64 size = extent
     while position:
         size = ceil_div(extent, (extent - 1) // (size - 1) + 1)
@@ -131,7 +131,7 @@ cdef i64 band_rows(i64 extent, i64 position) noexcept nogil:
 
 
 cdef i64 first_cut(i64 extent, i64 least) noexcept nogil:
-    """How many of simulator.model.tiles.equal_sizes(extent) are at least so high."""
+    """How many of simulator.model.layer.tiles.equal_sizes(extent) are at least so high."""
     cdef i64 size = extent, count = 0
     while size >= least:
         count += 1

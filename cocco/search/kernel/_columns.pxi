@@ -12,7 +12,7 @@ cdef struct Moves:  # of all samples and cores beside the DRAM side (simulator.m
 cdef i64 window_sum(
     Net* net, i64 gv, bint is_mirrored, i64 floor, i64 source, i64 start, i64 first, i64 step, i64 stop
 ) noexcept nogil:
-    """simulator.model.traffic.window_sum, of a layer's columns."""
+    """simulator.model.subgraph.traffic.window_sum, of a layer's columns."""
     cdef i64 reach = net.reach[1][gv], stride = net.stride[1][gv], spread = net.upsample[1][gv]
     cdef i64 pad = net.padding[1][gv], total, low, high, left, shared, begin, end
     cdef bint is_even = step * stride % spread == 0

@@ -1,6 +1,6 @@
 # One generation: cocco/search/genetic/genetic.py
 
-cdef struct Rates:  # cocco.problem.settings.Settings as thresholds of 32 random bits
+cdef struct Rates:  # cocco.effort.settings.Settings as thresholds of 32 random bits
     u64 crossing
     u64 again
     u64 modify_end

@@ -1,4 +1,4 @@
-# Tensors that may stand for one another: cocco/search/keeping/alike.py
+# Tensors that may stand for one another: cocco/search/exact/interchangeable.py
 
 cdef int add_tie(KeptSearch s, i64 value) except -1:
     cdef i64* grown_ties

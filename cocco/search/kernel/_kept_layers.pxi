@@ -1,4 +1,4 @@
-# Layers as their loops see them beside kept tensors: simulator.model.loops.loop_layer with Kept
+# Layers as their loops see them beside kept tensors: simulator.model.layer.loops.loop_layer with Kept
 
 cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed to count again what comes from DRAM
     i64* producers      # tensor of each of LoopLayer.producers
@@ -61,7 +61,7 @@ cdef void stay_second(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) n
 
 
 cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
-    """simulator.model.loops._part: bytes of a position of what comes from DRAM, of a part, in words."""
+    """simulator.model.layer.loops._part: bytes of a position of what comes from DRAM, of a part, in words."""
     cdef i64 i, first, begin, end, overlap, size, most = 0, total = 0
     if also.groups == 1:
         for i in range(layer.producer_count):
@@ -87,7 +87,7 @@ cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
 
 def _kept_numbers(network, layer, v, first_input, offset):
     """Return what a KeptLayer points to, and its numbers: tensors are ids of the union."""
-    from workloads.network.ops import PRODUCT_OPS
+    from workloads.network.layers.ops import PRODUCT_OPS
 
     def union(u):
         return offset + u if u < len(network.layers) else first_input + u - len(network.layers)

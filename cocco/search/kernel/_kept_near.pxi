@@ -1,4 +1,4 @@
-# All states and steps of plans below a cost: cocco/search/keeping/near.py
+# All states and steps of plans below a cost: cocco/search/exact/plans_below.py
 
 cdef int note_step(KeptSearch s, const u64* place, double cost, double price, i64 parent, i64 group) except -1:
     """Note a step between two states that are known, if a plan with it may cost little enough; 1 where too many are."""

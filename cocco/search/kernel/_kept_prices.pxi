@@ -25,7 +25,7 @@ cdef class KeptPrices:
     def price(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
         """Return what a step adds to the totals (simulator.model.cost.Totals), None where it does not fit.
 
-        on_chip, loaded, written: sets of tensors as integers (cocco.search.keeping.question.KeptStep).
+        on_chip, loaded, written: sets of tensors as integers (cocco.search.exact.question.KeptStep).
         """
         cdef Row row
         return numbers_of(&row) if self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, &row) else None

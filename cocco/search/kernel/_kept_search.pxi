@@ -1,4 +1,4 @@
-# Partition, order and kept intervals together: cocco/search/keeping/exact.py, which states the argument
+# Partition, order and kept intervals together: cocco/search/exact/exact.py, which states the argument
 
 cdef enum:  # why the search ends
     FOUND = 0
@@ -112,7 +112,7 @@ cdef class KeptSearch:
     cdef i64 pattern_count
     cdef u64* covered       # layers of patterns, then their tensors
     cdef i64 uses_patterns
-    cdef object alike       # cocco.search.keeping.alike.Alike
+    cdef object alike       # cocco.search.exact.interchangeable.Alike
     cdef i64* kinds         # its kinds, by tensor
     cdef bint has_alike, uses_alike
     cdef i64* tie_begin     # by downset: where its groups begin among ties, below 0: not known
@@ -239,7 +239,7 @@ cdef class KeptSearch:
         return <u64*>self.held(rows_of_sets(sets, self.words), np.uint64)
 
     cdef int set_patterns(self, patterns) except -1:
-        """patterns: cocco.search.keeping.question.Pattern."""
+        """patterns: cocco.search.exact.question.Pattern."""
         cdef i64 words = self.words, i
         cdef Pattern* pattern
         cdef u64* rows
@@ -300,7 +300,7 @@ cdef class KeptSearch:
 
         start, goal: of a window, three sets each, as integers; units: sets of layers; limits: states, steps, below,
         units of a subgraph
-        (cocco.search.keeping.window).
+        (cocco.search.exact.window).
         """
         cdef i64 state, found = -1
         cdef double cost = 0.0

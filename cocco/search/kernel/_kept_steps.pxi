@@ -1,4 +1,4 @@
-# What may run next beside what is kept, and how: cocco/search/keeping/exact.py, _groups and _steps
+# What may run next beside what is kept, and how: cocco/search/exact/exact.py, _groups and _steps
 
 cdef int go_on(KeptSearch s, i64 state) except -1:
     """Reach every state that one step leads to; 1 where the search must end."""

@@ -2,10 +2,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
-from simulator.model.cheapest import Tiles
-from simulator.model.loops import LoopLayer
+from simulator.model.layer.cheapest import Tiles
+from simulator.model.layer.loops import LoopLayer
 
 class Kernel:
     def __init__(self, problem: Problem, settings: Settings | None = None, like: Kernel | None = None) -> None: ...

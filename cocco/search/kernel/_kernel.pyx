@@ -20,7 +20,7 @@ import numpy as np
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
-from workloads.network.types import row_bytes as bytes_of_row
+from workloads.network.layers.types import row_bytes as bytes_of_row
 
 ctypedef int64_t i64
 ctypedef uint64_t u64
@@ -159,7 +159,7 @@ cdef class Kernel:
 
     def _fill_cores(self, problem, layers):
         """What layers take and how long where cores share them, or groups of channels run one after the other."""
-        from simulator.model.apart import divisors_of, one_group
+        from simulator.model.subgraph.apart import divisors_of, one_group
 
         crew = problem.rules[0].crew
         technology, samples = problem.accelerator.technology, -(-crew.batch // crew.teams)
@@ -254,7 +254,7 @@ cdef class Kernel:
         self.goal.background = machine.static_pj_per_slot[2]
 
     def _fill_rates(self, settings, has_capacities):
-        from cocco.problem.stream import threshold
+        from cocco.candidates.stream import threshold
 
         self.rates.crossing, self.rates.again = threshold(settings.crossover), threshold(settings.again)
         ends = settings.shares(has_capacities)

@@ -1,4 +1,4 @@
-# The loop order of an attention: simulator/model/attention.py
+# The loop order of an attention: simulator/model/layer/attention.py
 
 cdef void tiles_blocks(LoopLayer* layer, Grid* grid, Mode* mode, i64 block, LoopPlan* plan) noexcept nogil:
     cdef i64 blocks = ceil_div(layer.keys, block), cells = tile_area(grid)

@@ -1,4 +1,4 @@
-# Layers that do not reduce over channels, and copies: simulator/model/groups.py
+# Layers that do not reduce over channels, and copies: simulator/model/layer/groups.py
 
 cdef void channels_tiles(LoopLayer* layer, Grid* grid, Mode* mode, i64 step, i64 at_once, LoopPlan* plan) noexcept nogil:
     cdef Loops loops = loops_of(step, step, step, step, at_once, 0)

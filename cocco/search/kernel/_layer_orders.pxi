@@ -1,4 +1,4 @@
-# Loop orders of one layer, what each holds and moves: simulator/model/orders.py (_orders.pxi has orders of layers)
+# Loop orders of one layer, what each holds and moves: simulator/model/layer/orders.py (_orders.pxi has orders of layers)
 
 cdef enum:  # names in ORDERS
     TK = 0

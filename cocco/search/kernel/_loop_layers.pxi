@@ -4,7 +4,7 @@ MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its 
 
 
 cdef class LoopLayers:
-    """Layers as their loops see them (simulator.model.loops.LoopLayer), and the cheapest order of each.
+    """Layers as their loops see them (simulator.model.layer.loops.LoopLayer), and the cheapest order of each.
 
     What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
     """
@@ -33,8 +33,8 @@ cdef class LoopLayers:
         free(self.layers)
 
     cdef _fill(self, LoopLayer* into, layer, tiles):
-        from simulator.model.groups import most_often
-        from simulator.model.loops import KINDS, in_flight
+        from simulator.model.layer.groups import most_often
+        from simulator.model.layer.loops import KINDS, in_flight
 
         into.kind = list(KINDS).index(layer.kind)
         into.cores, into.alike = layer.team.cores, layer.team.alike
@@ -81,10 +81,10 @@ cdef class LoopLayers:
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
                  double crossbar=0.0, widths=(1, 1), double operation=0.0):
-        """Return simulator.model.cheapest.cheapest_plan as a tuple, None where none fits.
+        """Return simulator.model.layer.cheapest.cheapest_plan as a tuple, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
-        byte of DRAM and of both buffers; the rest of a simulator.model.cheapest.Goal.
+        byte of DRAM and of both buffers; the rest of a simulator.model.layer.cheapest.Goal.
         """
         cdef Winner best
         cdef Room room
@@ -116,9 +116,9 @@ cdef class LoopLayers:
 
 def _numbers(layer, tiles):
     """Return what is behind the pointers of a layer: one row, producers, units, whole maps, grids of tiles."""
-    from simulator.model.cheapest import tiles_of
-    from simulator.model.loops import meet
-    from simulator.model.orders import grid_of
+    from simulator.model.layer.cheapest import tiles_of
+    from simulator.model.layer.loops import meet
+    from simulator.model.layer.orders import grid_of
 
     numbers = [*meet(layer.rows, 1), *layer.producers, *layer.producer_bits, *layer.passing]
     for each in layer.part.units:

@@ -1,6 +1,6 @@
-# A layer as its loops see it: simulator/model/loop_layer.py; axes.py counts what the tiles meet (_layers.pxi)
+# A layer as its loops see it: simulator/model/layer/loop_layer.py; axes.py counts what the tiles meet (_layers.pxi)
 
-cdef enum:  # simulator.model.loops.KINDS, in its order
+cdef enum:  # simulator.model.layer.loops.KINDS, in its order
     DENSE = 0
     TRANSPOSED = 1
     PRODUCT = 2
@@ -13,10 +13,10 @@ cdef enum:  # simulator.model.loops.KINDS, in its order
 
 
 cdef enum:
-    MOST_SECOND = 4     # inputs held as weights are: workloads.network.attention.MOST_INPUTS without the queries
+    MOST_SECOND = 4     # inputs held as weights are: workloads.network.layers.attention.MOST_INPUTS without the queries
 
 
-cdef enum:  # what comes once for all cores: simulator.model.loops.Shared, in its order
+cdef enum:  # what comes once for all cores: simulator.model.layer.loops.Shared, in its order
     NOTHING_SHARED = 0
     INPUTS_SHARED = 1
     WEIGHTS_SHARED = 2
@@ -32,7 +32,7 @@ cdef struct Met:  # what the tiles of an axis meet, in rows of the input
     i64 live
 
 
-cdef struct Grid:  # the tiles of a map: simulator.model.orders.Grid
+cdef struct Grid:  # the tiles of a map: simulator.model.layer.orders.Grid
     i64 tile[2]
     Met rows
     Met columns
@@ -55,9 +55,9 @@ cdef struct LoopLayer:
     i64* producers
     i64* producer_bits
     i64 channels        # of all of them, as bytes
-    i64 often           # simulator.model.groups.most_often
+    i64 often           # simulator.model.layer.groups.most_often
     i64 operand_channels  # of all operands, as bytes: a producer again for each that it is
-    i64* passing        # per producer its channels, 0 where it stays on chip: simulator.model.loops.Stays, as all below
+    i64* passing        # per producer its channels, 0 where it stays on chip: simulator.model.layer.loops.Stays, as all below
     i64 loaded          # bytes of a position that come from DRAM
     i64 operands_loaded
     i64 broadcast_count
@@ -87,13 +87,13 @@ cdef struct LoopLayer:
     i64 repeat
     i64 word
     i64 at_most
-    i64 flying          # simulator.model.loops.in_flight of the rows
+    i64 flying          # simulator.model.layer.loops.in_flight of the rows
     i64 additions
     Met row             # tiles of one row
     i64 grid_count
-    Grid* grids         # of the tiles tried: simulator.model.cheapest.tiles_of; the first is the whole map
+    Grid* grids         # of the tiles tried: simulator.model.layer.cheapest.tiles_of; the first is the whole map
     i64 is_large        # 64 bits may not hold what a plan moves
-    i64 cores           # simulator.model.loops.Team, as all below
+    i64 cores           # simulator.model.layer.loops.Team, as all below
     i64 alike
     i64 shared
     i64 other_count

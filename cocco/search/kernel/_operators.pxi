@@ -1,4 +1,4 @@
-# Randomness, genome, operators: cocco/problem/stream.py, genome.py, crossover.py, mutation.py, repair.py
+# Randomness, genome, operators: cocco/candidates/stream.py, genome.py, crossover.py, mutation.py, repair.py
 
 cdef extern from *:
     """

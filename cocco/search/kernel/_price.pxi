@@ -1,4 +1,4 @@
-# What a subgraph moves and takes: simulator/model/traffic.py, pricing.py, cost.py
+# What a subgraph moves and takes: simulator/model/subgraph/traffic.py, pricing.py, cost.py
 
 cdef inline i64 element_from(i64 place, i64 spread) noexcept nogil:
     """The first element at this place of a spread map or behind it."""
@@ -10,7 +10,7 @@ cdef inline i64 inside(i64 element, i64 source) noexcept nogil:
 
 
 cdef i64 window(Net* net, Work* w, int axis, i64 v, i64 p) noexcept nogil:
-    """simulator.model.traffic.window_elements of the updates of a layer and an operand, both by local number."""
+    """simulator.model.subgraph.traffic.window_elements of the updates of a layer and an operand, both by local number."""
     cdef i64 gv = w.ids[v], source = net.extent[axis][w.ids[p]], left = w.axis[axis].count[v] - 1
     cdef i64 stride = net.stride[axis][gv], spread = net.upsample[axis][gv], pad = net.padding[axis][gv]
     cdef i64 over = net.reach[axis][gv] - stride, total, shared, low, high, begin, end, advance
@@ -38,7 +38,7 @@ cdef i64 window(Net* net, Work* w, int axis, i64 v, i64 p) noexcept nogil:
 
 
 cdef bint starts_full(Net* net, Work* w, int axis) noexcept nogil:
-    """simulator.model.updates.starts_full."""
+    """simulator.model.subgraph.updates.starts_full."""
     cdef i64 u, step, room
     for u in range(w.tensors):
         if w.first[u] < w.first[u + 1]:
@@ -50,7 +50,7 @@ cdef bint starts_full(Net* net, Work* w, int axis) noexcept nogil:
 
 
 cdef void derive_updates(Net* net, Work* w, int axis, bint is_full) noexcept nogil:
-    """simulator.model.updates.derive_updates, of the layers along one axis."""
+    """simulator.model.subgraph.updates.derive_updates, of the layers along one axis."""
     cdef i64 v, step, lead, end, extent
     cdef Axis* a = &w.axis[axis]
     cdef bint at_once = w.alone if axis == 1 else w.one_operation and not w.alone
@@ -91,7 +91,7 @@ cdef i64 taken_again(Net* net, Work* w, i64 u, i64 operation) noexcept nogil:
 
 
 cdef i64 rows_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
-    """simulator.model.traffic.rows_again."""
+    """simulator.model.subgraph.traffic.rows_again."""
     cdef i64* lead = w.axis[0].lead
     cdef i64 step = w.merged[u], kept = w.side_rows[u], k, v, end, total = 0
     cdef i64 first = floor_div(-lead[u], step) + 2, last = 0, low, high = floor_div(net.extent[0][w.ids[u]] - lead[u], step)

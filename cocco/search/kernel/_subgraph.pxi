@@ -1,4 +1,4 @@
-# The network in machine integers, and one subgraph of it: simulator/model/subgraph.py
+# The network in machine integers, and one subgraph of it: simulator/model/subgraph/subgraph.py
 
 cdef extern from *:
     """
@@ -18,7 +18,7 @@ cdef enum:  # what the cores share (simulator.model.schemes.ways); the first als
     SAMPLES = 2
 
 
-cdef struct Net:  # shapes and windows by tensor id (layers first, then model inputs), as simulator.model.subgraph.Geometry
+cdef struct Net:  # shapes and windows by tensor id (layers first, then model inputs), as simulator.model.subgraph.subgraph.Geometry
     i64 count           # layers
     i64 tensors
     i64* extent[2]      # rows, columns, by tensor
@@ -30,10 +30,10 @@ cdef struct Net:  # shapes and windows by tensor id (layers first, then model in
     i64* operations
     i64* operation_extra  # what they take beyond INT8, in units
     i64* alone          # whether it runs in no subgraph of several: simulator.model.holding.Holding
-    i64* unit           # by layer: simulator.model.apart.units_of, where machine.is_apart
-    i64* apart          # by layer: groups, and the cycles of all of them one after the other (simulator.model.apart)
+    i64* unit           # by layer: simulator.model.subgraph.apart.units_of, where machine.is_apart
+    i64* apart          # by layer: groups, and the cycles of all of them one after the other (simulator.model.subgraph.apart)
     i64* apart_start
-    i64* is_output      # by layer: simulator.model.subgraph.Subgraph.outputs, whoever reads it
+    i64* is_output      # by layer: simulator.model.subgraph.subgraph.Subgraph.outputs, whoever reads it
     i64* cycles         # on one core, or of the one that has the most channels
     i64* lane_cycles    # by layer and m.lanes, each time they are filled along the columns
     i64* dealt_weights  # bytes of the core that has the most channels
@@ -147,7 +147,7 @@ cdef struct Work:  # scratch space of one thread
     i64* main_bytes
     i64* side_bytes
     i64 way             # in which cores share it
-    i64 groups          # of channels, one after the other: simulator.model.apart
+    i64 groups          # of channels, one after the other: simulator.model.subgraph.apart
     i64 is_held         # all weights by every core, where it matters
     i64* unit           # where columns are shared: those between two borders, and the most that a core has
     i64* most
@@ -187,7 +187,7 @@ cdef inline i64 floor_div(i64 a, i64 b) noexcept nogil:
 
 
 cdef inline i64 row_bytes(i64 channels, i64 bits) noexcept nogil:
-    """workloads.network.types.row_bytes"""
+    """workloads.network.layers.types.row_bytes"""
     return channels if bits == 8 else ceil_div(channels * bits, 8)
 
 
@@ -203,7 +203,7 @@ cdef inline i64 gcd(i64 a, i64 b) noexcept nogil:
 
 
 cdef inline i64 element_bytes(Net* net, Machine* m, i64 t, i64 groups, i64 cores) noexcept nogil:
-    """simulator.model.subgraph.Geometry.held_bytes: bytes of a position of a tensor, of a group, in one of the cores."""
+    """simulator.model.subgraph.subgraph.Geometry.held_bytes: bytes of a position of a tensor, of a group, in one of the cores."""
     cdef i64 channels = net.channels[t] if groups == 1 else ceil_div(net.channels[t], groups)
     return row_bytes(ceil_div(channels, m.alignment * cores) * m.alignment, net.bits[t])
 
@@ -229,7 +229,7 @@ cdef inline i64 imax(i64 a, i64 b) noexcept nogil:
 
 
 cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil:
-    """The subgraph of these layers (ascending): in(S), out(S), readers inside (simulator.model.subgraph.Subgraph)."""
+    """The subgraph of these layers (ascending): in(S), out(S), readers inside (simulator.model.subgraph.subgraph.Subgraph)."""
     cdef i64 i, j, u, v, n, total, here
     w.stamp += 1
     w.layers = count

@@ -1,4 +1,4 @@
-# Tiles and regions of a subgraph: simulator/model/tiling.py, regions.py
+# Tiles and regions of a subgraph: simulator/model/subgraph/tiling.py, regions.py
 
 cdef inline void multiply(i64* numerator, i64* denominator, i64 times, i64 over) noexcept nogil:
     """A reduced fraction by times / over, reduced again."""
@@ -13,7 +13,7 @@ cdef inline void multiply(i64* numerator, i64* denominator, i64 times, i64 over)
 
 
 cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
-    """simulator.model.tiling.derive_rates: SHORT where strides disagree."""
+    """simulator.model.subgraph.tiling.derive_rates: SHORT where strides disagree."""
     cdef i64 n = w.tensors, root, top, u, v, j, k, component = 0, num, den, scale, common, p, begin
     cdef i64* comp = w.component[axis]
     cdef i64* rate = w.rate[axis]
@@ -99,7 +99,7 @@ cdef int spread_all_rates(Net* net, Work* w) noexcept nogil:
 
 
 cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexcept nogil:
-    """simulator.model.tiling.derive_tiles for rates that are known."""
+    """simulator.model.subgraph.tiling.derive_tiles for rates that are known."""
     cdef i64 n = w.tensors, i, u, v, k, gv, value, early, wanted, has, oldest
     cdef i64* extent = net.extent[axis]
     cdef i64* stride = net.stride[axis]
@@ -186,7 +186,7 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
 
 
 cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noexcept nogil:
-    """simulator.model.regions.derive_tiling, or schemes.bands.mirrored_tiling where columns are shared."""
+    """simulator.model.subgraph.regions.derive_tiling, or schemes.bands.mirrored_tiling where columns are shared."""
     cdef int status
     cdef i64 u, n = w.tensors, alone = 1
     cdef long long product
@@ -231,7 +231,7 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
 
 
 cdef i64 allocate_regions(Net* net, Machine* m, Work* w) noexcept nogil:
-    """simulator.model.regions.allocate_regions; return the bytes of all regions."""
+    """simulator.model.subgraph.regions.allocate_regions; return the bytes of all regions."""
     cdef i64 u, t, n = w.tensors, band, element, height, overlap, total = 0
     cdef i64 cores = m.cores if w.way == CHANNELS else 1
     for u in range(n):

@@ -1,4 +1,4 @@
-# A loop order on several cores, each with its part of the layer: simulator/model/together.py
+# A loop order on several cores, each with its part of the layer: simulator/model/layer/on_cores.py
 
 cdef void together(LoopLayer* layer, Grid* grid, Mode* mode, LoopPlan* plan) noexcept nogil:
     """The totals of all cores in the place of those of the largest part; grid, mode: NULL where the order has none."""

@@ -80,7 +80,7 @@ cdef int price_ways(
 
 
 cdef i64 most_groups(Net* net, Machine* m, Work* w) noexcept nogil:
-    """simulator.model.apart.groups_apart: the number whose divisors are those of the groups."""
+    """simulator.model.subgraph.apart.groups_apart: the number whose divisors are those of the groups."""
     cdef i64 i, units = 0, channels = 0
     for i in range(w.layers):
         units = gcd(units, net.unit[w.ids[i]])

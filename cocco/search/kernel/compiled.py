@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import numpy as np
 
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 
 if TYPE_CHECKING:
     from cocco.search.kernel._kernel import KeptPrices, KeptSearch, Orders, Scratch

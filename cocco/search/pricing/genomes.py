@@ -11,18 +11,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.problem.genome import Genome, connected_parts, groups_of
+from cocco.candidates.genome import Genome, connected_parts, groups_of
+from cocco.candidates.stream import Stream
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.problem.stream import Stream
 from cocco.search.keeping.genome import Decoder
 from cocco.search.kernel.compiled import Compiled, first_of
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
 from simulator.model.kept import Kept
+from simulator.model.layer.tiles import TileShape
 from simulator.model.pricing import Price, SubgraphModel
-from simulator.model.regions import Region, Tiling
-from simulator.model.tiles import TileShape
+from simulator.model.subgraph.regions import Region, Tiling
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
 

@@ -12,8 +12,8 @@ from functools import lru_cache
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
-from simulator.model.subgraph import COLUMNS, ROWS
-from workloads.network.types import row_bytes
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS
+from workloads.network.layers.types import row_bytes
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 

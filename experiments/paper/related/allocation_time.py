@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import cocco
 from cocco.allocation.answer import Outcome
+from cocco.allocation.exact.solvers import cp, ilp
+from cocco.allocation.exact.telamalloc import telamalloc
 from cocco.allocation.problem import AllocationProblem, make_problem
-from cocco.allocation.solvers import cp, ilp
-from cocco.allocation.telamalloc import telamalloc
 from experiments.common import command
 from experiments.common.drawing import LINES, panels
 from experiments.common.experiment import Compute, Experiment, Seconds

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from cocco.allocation.complete import complete
+from cocco.allocation.exact.complete import complete
+from cocco.allocation.exact.telamalloc import Backtracking
 from cocco.allocation.problem import KERNEL, make_problem
-from cocco.allocation.telamalloc import Backtracking
 from experiments.paper.related.boosting import Floats, Forest
 
 FEATURES = (

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cocco.allocation.exact.telamalloc import Choose, telamalloc
 from cocco.allocation.problem import make_problem
-from cocco.allocation.telamalloc import Choose, telamalloc
 from experiments.common import command
 from experiments.common.drawing import LINES, bars, panels
 from experiments.common.experiment import Compute, Experiment, Seconds

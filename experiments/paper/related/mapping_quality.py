@@ -23,7 +23,7 @@ import workloads
 from cocco.mapping import MappingResult, Rules, map_layer
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.objective import objective_parts, total_of
-from cocco.mapping.random_search import random_search
+from cocco.mapping.sampling.random_search import random_search
 from experiments.common import command, published
 from experiments.common.drawing import bars, dots, panels
 from experiments.common.experiment import Compute, Experiment, Seconds

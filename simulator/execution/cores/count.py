@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.execution.array import array_cycles, works_of
 from simulator.execution.cores.mirrored import mirror_team
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team, deal_team
 from simulator.execution.cores.weights import hold_weights
-from simulator.execution.count import Count, Plan, extra_units
-from simulator.execution.facts import bits_of, elements, operations, position_bytes, row_bytes, size_bytes
-from simulator.execution.miss import Miss, Span
-from simulator.execution.part import COLUMNS, ROWS, Part, Reading
-from simulator.execution.walk import Walk, walk_rows
+from simulator.execution.count.array import array_cycles, works_of
+from simulator.execution.count.count import Count, Plan, extra_units
+from simulator.execution.count.layer_facts import bits_of, elements, operations, position_bytes, row_bytes, size_bytes
+from simulator.execution.count.miss import Miss, Span
+from simulator.execution.count.part import COLUMNS, ROWS, Part, Reading
+from simulator.execution.count.walk import Walk, walk_rows
 from simulator.technology import Technology
 
 CoreScheme = Literal["channels", "rotated", "held"]

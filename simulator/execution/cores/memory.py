@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.execution.arithmetic import Block
-from simulator.execution.miss import Miss, Span
-from simulator.execution.scheme import Cells
+from simulator.execution.count.miss import Miss, Span
+from simulator.execution.count.scheme import Cells
+from simulator.execution.value.arithmetic import Block
 
 
 class CoreMemory:

@@ -14,11 +14,11 @@ from fractions import Fraction
 
 from simulator.execution.cores.share import Share
 from simulator.execution.cores.team import Sweep, Team
-from simulator.execution.facts import bits_of
-from simulator.execution.miss import Miss, Span
-from simulator.execution.pace import Pace, derive_pace, derive_steps
-from simulator.execution.part import COLUMNS, ROWS, Part
-from simulator.execution.scheme import Cells, Scheme
+from simulator.execution.count.layer_facts import bits_of
+from simulator.execution.count.miss import Miss, Span
+from simulator.execution.count.pace import Pace, derive_pace, derive_steps
+from simulator.execution.count.part import COLUMNS, ROWS, Part
+from simulator.execution.count.scheme import Cells, Scheme
 
 
 class BothWays(Part):

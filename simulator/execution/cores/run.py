@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator.execution.arithmetic import PRIME, Arithmetic, Block
 from simulator.execution.cores.memory import CoreMemory
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team
-from simulator.execution.facts import second_heads
-from simulator.execution.miss import Miss, Span
-from simulator.execution.part import ROWS
-from simulator.execution.scheme import Cells
+from simulator.execution.count.layer_facts import second_heads
+from simulator.execution.count.miss import Miss, Span
+from simulator.execution.count.part import ROWS
+from simulator.execution.count.scheme import Cells
+from simulator.execution.value.arithmetic import PRIME, Arithmetic, Block
 
 Place = Callable[[int, int, CoreMemory], CoreMemory]  #: of a core and a tensor id
 

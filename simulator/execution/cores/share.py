@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from simulator.execution.facts import second_heads
-from simulator.execution.miss import Span
-from simulator.execution.part import COLUMNS, Part
-from workloads.network.layer import Layer
+from simulator.execution.count.layer_facts import second_heads
+from simulator.execution.count.miss import Span
+from simulator.execution.count.part import COLUMNS, Part
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import DENSE_OPS, JOIN_OPS, WINDOW_OPS
 from workloads.network.network import Network
-from workloads.network.ops import DENSE_OPS, JOIN_OPS, WINDOW_OPS
 
 
 class Share(NamedTuple):

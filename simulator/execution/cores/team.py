@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from simulator.execution.cores.share import Share, deal
-from simulator.execution.facts import bits_of
-from simulator.execution.miss import Span
-from simulator.execution.part import COLUMNS, Part
-from simulator.execution.scheme import Cells, Scheme, derive_scheme
+from simulator.execution.count.layer_facts import bits_of
+from simulator.execution.count.miss import Span
+from simulator.execution.count.part import COLUMNS, Part
+from simulator.execution.count.scheme import Cells, Scheme, derive_scheme
 
 
 class Sweep(NamedTuple):

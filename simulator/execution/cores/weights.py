@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from simulator.execution.cores.share import Share
-from simulator.execution.facts import loaded_bytes, matrix, weight_bytes
-from simulator.execution.part import Part
+from simulator.execution.count.layer_facts import loaded_bytes, matrix, weight_bytes
+from simulator.execution.count.part import Part
 
 
 @dataclass(frozen=True)

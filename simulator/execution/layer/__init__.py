@@ -1,8 +1,8 @@
 """Executes the loops of one layer that does not fit, as its plan states them: with values, and with real shapes."""
 
+from simulator.execution.layer.common.plan import LayerPlan
 from simulator.execution.layer.count import count_layer
 from simulator.execution.layer.dealt import count_dealt, dealt_cycles, run_dealt, run_parts
-from simulator.execution.layer.plan import LayerPlan
 from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.scaled import run_scaled
 

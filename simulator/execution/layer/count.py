@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Set
 
-from simulator.execution.count import Count, extra_units
-from simulator.execution.facts import position_bytes, size_bytes
-from simulator.execution.layer.chip import Chip
-from simulator.execution.layer.count_apart import count_apart, count_copy, count_joined, count_sums
-from simulator.execution.layer.count_attention import count_attention
-from simulator.execution.layer.count_dense import count_dense
-from simulator.execution.layer.folded import folded, on_chip_of, rows_there
-from simulator.execution.layer.plan import DENSE, Kind, LayerPlan, check_plan
-from simulator.execution.layer.windows import lines_of, masks, union
-from simulator.execution.stays import NOTHING_STAYS, Lies
+from simulator.execution.count.count import Count, extra_units
+from simulator.execution.count.layer_facts import position_bytes, size_bytes
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
+from simulator.execution.layer.common.plan import DENSE, Kind, LayerPlan, check_plan
+from simulator.execution.layer.common.windows import lines_of, masks, union
+from simulator.execution.layer.counted.apart import count_apart, count_copy, count_joined, count_sums
+from simulator.execution.layer.counted.attention import count_attention
+from simulator.execution.layer.counted.dense import count_dense
+from workloads.network.layers.ops import ELEMENTWISE_OPS, WINDOW_OPS
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
 
 
 def count_layer(

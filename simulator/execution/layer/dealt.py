@@ -12,25 +12,25 @@ from typing import NamedTuple
 
 import numpy as np
 
-from simulator.execution.array import array_cycles, works_of
 from simulator.execution.cores.share import deal_words
-from simulator.execution.count import Count, extra_units
-from simulator.execution.facts import has_weights, is_depthwise, tensor_of
-from simulator.execution.layer.attending import attended
-from simulator.execution.layer.chip import Chip
+from simulator.execution.count.array import array_cycles, works_of
+from simulator.execution.count.count import Count, extra_units
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, tensor_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.folded import folded, plain
+from simulator.execution.layer.common.held import LOST
+from simulator.execution.layer.common.plan import LayerPlan, kind_of
+from simulator.execution.layer.common.problem import Problem
+from simulator.execution.layer.common.work import estimate_work
 from simulator.execution.layer.count import count_on_chip
-from simulator.execution.layer.folded import folded, plain
-from simulator.execution.layer.held import LOST
-from simulator.execution.layer.plan import LayerPlan, kind_of
-from simulator.execution.layer.problem import Problem
 from simulator.execution.layer.run import run_loops
 from simulator.execution.layer.scaled import FULL_WORK, WORK, run_scaled
-from simulator.execution.layer.work import estimate_work
-from simulator.execution.miss import Miss
+from simulator.execution.layer.value.attention import attended
 from simulator.technology import Technology
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS, PRODUCT_OPS
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, JOIN_OPS, PRODUCT_OPS
 
 
 class Mine(NamedTuple):

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.execution.count import Count
-from simulator.execution.facts import is_depthwise, size_bytes
-from simulator.execution.layer.apart import run_apart, run_copy, run_sums
-from simulator.execution.layer.attending import attended, run_attention
-from simulator.execution.layer.chip import Chip
-from simulator.execution.layer.dense import run_convolution, run_product
-from simulator.execution.layer.folded import folded, on_chip_of, plain, rows_there
-from simulator.execution.layer.held import LOST
-from simulator.execution.layer.joined import run_joined
-from simulator.execution.layer.plan import LayerPlan, check_plan
-from simulator.execution.layer.problem import Problem, Values
-from simulator.execution.miss import Miss
-from simulator.execution.stays import NOTHING_STAYS, Lies
+from simulator.execution.count.count import Count
+from simulator.execution.count.layer_facts import is_depthwise, size_bytes
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.folded import folded, on_chip_of, plain, rows_there
+from simulator.execution.layer.common.held import LOST
+from simulator.execution.layer.common.plan import LayerPlan, check_plan
+from simulator.execution.layer.common.problem import Problem, Values
+from simulator.execution.layer.value.apart import run_apart, run_copy, run_sums
+from simulator.execution.layer.value.attention import attended, run_attention
+from simulator.execution.layer.value.dense import run_convolution, run_product
+from simulator.execution.layer.value.joined import run_joined
+from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS
 
 
 def run_layer(

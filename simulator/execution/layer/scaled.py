@@ -6,15 +6,15 @@ show the same as the whole layer: the loops counted with real shapes (count.py) 
 
 from __future__ import annotations
 
-from simulator.execution.checks import compare
+from simulator.execution.count.checks import compare
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.common.folded import folded, plain
+from simulator.execution.layer.common.plan import LayerPlan, check_plan
+from simulator.execution.layer.common.work import estimate_work
 from simulator.execution.layer.count import count_layer
-from simulator.execution.layer.folded import folded, plain
-from simulator.execution.layer.plan import LayerPlan, check_plan
 from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_layer
-from simulator.execution.layer.work import estimate_work
-from simulator.execution.miss import Miss
-from simulator.execution.stays import NOTHING_STAYS, Lies
 from workloads.network.network import Network
 
 WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s

@@ -7,13 +7,13 @@ from dataclasses import replace
 from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
-from simulator.execution.facts import has_weights, is_depthwise, size_bytes, tensor_of
-from simulator.execution.layer.plan import LayerPlan, kind_of
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, size_bytes, tensor_of
+from simulator.execution.layer.common.plan import LayerPlan, kind_of
+from simulator.execution.layer.common.windows import Line, lines_of, masks, union
 from simulator.execution.layer.smaller import Axis, Parts, Small, shrink_axis, shrink_cut, shrink_parts
-from simulator.execution.layer.windows import Line, lines_of, masks, union
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
+from workloads.network.layers.ops import ELEMENTWISE_OPS, WINDOW_OPS
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, WINDOW_OPS
 
 SAMPLES = Small(2)  #: that run at once
 MORE_WORDS = 12  #: of inputs that are tried until they are as many slices, the last as short; our choice

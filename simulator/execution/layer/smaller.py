@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from simulator.execution.layer.windows import Line
+from simulator.execution.layer.common.windows import Line
 
 
 class Small(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from simulator.model.regions import Tiling
-from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.tiling import Tile, count_updates, derive_rates, derive_steps, derive_tiles
-from simulator.model.traffic import Window, window_of_layer
+from simulator.model.subgraph.regions import Tiling
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.subgraph.tiling import Tile, count_updates, derive_rates, derive_steps, derive_tiles
+from simulator.model.subgraph.traffic import Window, window_of_layer
 
 
 class Band(NamedTuple):

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simulator.mapping.mappers import Work
-from simulator.model.regions import Region, Tiling
 from simulator.model.schemes.dealing import Deal
-from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.traffic import often, results_of, rows_again, window_elements, work_of
-from simulator.model.updates import derive_updates, starts_full
+from simulator.model.subgraph.regions import Region, Tiling
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.subgraph.traffic import often, results_of, rows_again, window_elements, work_of
+from simulator.model.subgraph.updates import derive_updates, starts_full
 
 
 def dealt_weights(subgraph: Subgraph, deal: Deal) -> int:

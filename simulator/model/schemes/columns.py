@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from simulator.model.regions import Region, Tiling
 from simulator.model.schemes.bands import Band, Bands
-from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.traffic import rows_again, window_elements, window_of_layer, window_sum
-from simulator.model.updates import derive_updates, starts_full
+from simulator.model.subgraph.regions import Region, Tiling
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.subgraph.traffic import rows_again, window_elements, window_of_layer, window_sum
+from simulator.model.subgraph.updates import derive_updates, starts_full
 
 Updates = Mapping[int, list[int]]
 

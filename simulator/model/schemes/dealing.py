@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import DENSE_OPS, JOIN_OPS, WINDOW_OPS
+from workloads.network.layers.types import row_bytes
 from workloads.network.network import Network
-from workloads.network.ops import DENSE_OPS, JOIN_OPS, WINDOW_OPS
-from workloads.network.types import row_bytes
 
 Interval = tuple[int, int]
 

@@ -12,10 +12,10 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from simulator.model.loop_layer import LoopLayer, Shared, Team
+from simulator.model.layer.loop_layer import LoopLayer, Shared, Team
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.moved import CoreScheme
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 
 class LoopWay(NamedTuple):
@@ -35,7 +35,7 @@ def loop_ways(layer: Layer, loops: LoopLayer, deal: Deal) -> tuple[LoopWay, ...]
     Examples
     --------
     >>> import workloads
-    >>> from simulator.model.loops import loop_layer
+    >>> from simulator.model.layer.loops import loop_layer
     >>> vgg16 = workloads.load("vgg16")
     >>> ways = loop_ways(vgg16.layers[1], loop_layer(vgg16, 1), Deal(3, 8))
     >>> [(way.scheme, way.loops.outputs, way.loops.team.alike) for way in ways]

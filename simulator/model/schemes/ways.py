@@ -12,19 +12,19 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simulator.mapping.mappers import Mapper, Work
-from simulator.model.apart import one_group
-from simulator.model.regions import Region, Tiling, allocate_regions, derive_tiling
+from simulator.model.layer.tiles import TileShape
 from simulator.model.schemes.bands import Bands, derive_bands, mirrored_tiling
 from simulator.model.schemes.channels import dealt_moves, dealt_weights
 from simulator.model.schemes.columns import column_moves, hold_all, rotate
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.moved import CoreScheme, TeamMoves
-from simulator.model.subgraph import COLUMNS, Geometry, Subgraph
-from simulator.model.tiles import TileShape
-from simulator.model.tiling import TileRule
-from simulator.model.traffic import buffer_bytes, weight_buffer_bytes
-from simulator.model.updates import derive_updates
-from workloads.network.layer import Layer
+from simulator.model.subgraph.apart import one_group
+from simulator.model.subgraph.regions import Region, Tiling, allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import COLUMNS, Geometry, Subgraph
+from simulator.model.subgraph.tiling import TileRule
+from simulator.model.subgraph.traffic import buffer_bytes, weight_buffer_bytes
+from simulator.model.subgraph.updates import derive_updates
+from workloads.network.layers.layer import Layer
 
 Found = tuple[Tiling, dict[int, Region]]  #: a scheme, and the regions of one sample in the core that has the most
 
@@ -59,7 +59,7 @@ class Crew(NamedTuple):
 
 
 class OneCore:
-    """Everything on one core, all channels together or one group after the other (simulator/model/apart.py)."""
+    """Everything on one core, all channels together or one group after the other (subgraph/apart.py)."""
 
     scheme: CoreScheme = ""
 

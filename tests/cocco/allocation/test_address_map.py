@@ -13,10 +13,10 @@ from cocco.allocation.address_map import AddressMap, address_map
 from simulator import Accelerator, KiB, Partition
 from simulator.allocation.buffers import Allocation
 from simulator.allocation.judge import check_allocation
-from simulator.model.held import plan_buffers
+from simulator.model.buffer_plan import plan_buffers
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.random_graphs import random_network
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 import cocco
 import workloads
 from benchmarks.kept_instances import kept_instance
-from cocco.allocation import ejection, problem, rescue
+from cocco.allocation import problem
 from cocco.allocation.answer import Outcome
+from cocco.allocation.heuristics import ejection, rescue
 from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.judge import check_allocation, lower_bound
 from tests.helpers.random_buffers import EIGHT, named, random_buffers, small_buffers
@@ -54,7 +55,7 @@ def test_eight_buffers_of_contention_four_are_placed_in_five_bytes_and_never_in_
 @pytest.mark.parametrize("seed", range(10))
 def test_both_engines_make_the_same_moves(seed, takes_last):
     """Alignment, gaps and fixed offsets on odd seeds; capacities that fit and that do not."""
-    from cocco.allocation import _search
+    from cocco.allocation.compiled import _search
 
     made = problem.make_problem(random_buffers(seed, 12 + 5 * seed, plain=seed % 2 == 0))
     start = np.where(made.fixed >= 0, made.fixed, -1)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cocco
 from benchmarks.allocation_lists import turning
-from cocco.allocation.fullest import WIDTHS, fullest_first, grow
+from cocco.allocation.heuristics.fullest import WIDTHS, fullest_first, grow
 from cocco.allocation.problem import has_kernel, make_problem
 from simulator.allocation.buffers import Buffer
 from simulator.allocation.judge import lower_bound

@@ -6,9 +6,9 @@ from importlib import import_module
 import pytest
 
 import cocco
-from cocco.allocation.complete import run_once
-from cocco.allocation.greedy import greedy
-from cocco.allocation.least import height_of
+from cocco.allocation.exact.complete import run_once
+from cocco.allocation.heuristics.greedy import greedy
+from cocco.allocation.heuristics.least import height_of
 from cocco.allocation.problem import has_kernel, make_problem
 from simulator.allocation.buffers import Buffer
 

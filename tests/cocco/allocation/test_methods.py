@@ -14,8 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cocco
-from cocco.allocation import explain, greedy, phases, problem, solvers, telamalloc
+from cocco.allocation import explain, problem
 from cocco.allocation.allocate import METHODS
+from cocco.allocation.exact import phases, solvers, telamalloc
+from cocco.allocation.heuristics import greedy
 from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.files import read_buffers
 from simulator.allocation.judge import check_allocation

@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cocco
-from cocco.allocation import explain, problem, solvers
+from cocco.allocation import explain, problem
 from cocco.allocation.answer import Outcome
-from cocco.allocation.complete import complete
-from cocco.allocation.least import least_height
+from cocco.allocation.exact import solvers
+from cocco.allocation.exact.complete import complete
+from cocco.allocation.heuristics.least import least_height
 from simulator.allocation.buffers import Buffer
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
 

@@ -9,7 +9,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import cocco
-from cocco.allocation import canonical, complete, greedy, problem
+from cocco.allocation import problem
+from cocco.allocation.exact import canonical, complete
+from cocco.allocation.heuristics import greedy
 from simulator.allocation.buffers import Buffer
 from simulator.allocation.files import read_buffers
 from tests.helpers.random_buffers import (

@@ -12,9 +12,9 @@ import workloads
 from cocco.bounds.alike_tensors import kinds_of
 from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.keeping.alike import Alike
-from cocco.search.keeping.exact import exact_plan
-from cocco.search.keeping.window import Place
+from cocco.search.exact.exact import exact_plan
+from cocco.search.exact.interchangeable import Alike
+from cocco.search.exact.window import Place
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.technology import KiB

@@ -11,7 +11,7 @@ from cocco.bounds.kept_inside import inside_floors
 from cocco.bounds.windows import Window, least_met, least_read
 from cocco.problem.problem import on_hardware, over_space
 from simulator.accelerator import Accelerator
-from simulator.model.loops import Axis
+from simulator.model.layer.loops import Axis
 from tests.helpers.search_graphs import SPACE, chain
 from workloads import load
 

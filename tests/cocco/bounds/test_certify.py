@@ -19,14 +19,14 @@ from cocco.bounds.forced import Hulls
 from cocco.bounds.least import lower_bound
 from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
+from cocco.candidates.genome import connected_parts
 from cocco.exploration import kept
-from cocco.problem.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.baselines.exact import Exact, exact
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
-from simulator.model.subgraph import Subgraph
+from simulator.model.subgraph.subgraph import Subgraph
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag, diamond
 

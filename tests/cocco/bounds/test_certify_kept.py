@@ -38,16 +38,16 @@ from cocco.bounds.tolls import (
     pairs_of,
     plain_tolls,
 )
-from cocco.problem.genome import connected_parts
+from cocco.candidates.genome import connected_parts
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
-from cocco.search.keeping.question import KeptStep
-from cocco.search.keeping.state import members
+from cocco.search.exact.question import KeptStep
+from cocco.search.exact.state import members
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
-from simulator.model.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.tiling import derive_tiles
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.model.subgraph.tiling import derive_tiles
 from simulator.partition.steps import steps_with
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag

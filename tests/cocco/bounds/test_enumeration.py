@@ -6,10 +6,10 @@ import pytest
 
 from cocco.bounds.enumeration import prove
 from cocco.bounds.least import lower_bound
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
 from cocco.problem.engines import ENGINES
-from cocco.problem.genome import Genome
 from cocco.problem.problem import over_space
-from cocco.problem.stream import Stream
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
 from tests.helpers.every_plan import optimum

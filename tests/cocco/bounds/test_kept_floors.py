@@ -9,9 +9,9 @@ import workloads
 from cocco.bounds.kept import keep_question
 from cocco.bounds.kept_floors import floors
 from cocco.problem.problem import on_hardware
-from cocco.search.keeping.exact import exact_plan
-from cocco.search.keeping.route import Pricing, route_of
-from cocco.search.keeping.state import members
+from cocco.search.exact.exact import exact_plan
+from cocco.search.exact.route import Pricing, route_of
+from cocco.search.exact.state import members
 from simulator import Accelerator
 from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.random_problems import random_problem

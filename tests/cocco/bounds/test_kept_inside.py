@@ -11,10 +11,10 @@ from cocco.bounds.kept import keep_question
 from cocco.bounds.kept_elsewhere import bytes_beside, sums_of
 from cocco.bounds.layer_order import LayerOrder
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.keeping.moves import Memo, Moves
-from cocco.search.keeping.question import KeptStep
-from cocco.search.keeping.state import bits, members
-from cocco.search.keeping.window import Limits, all_of
+from cocco.search.exact.moves import Memo, Moves
+from cocco.search.exact.question import KeptStep
+from cocco.search.exact.state import bits, members
+from cocco.search.exact.window import Limits, all_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
 from tests.helpers.random_problems import random_problem

@@ -11,7 +11,7 @@ from cocco.bounds import budgets, kept_memories
 from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import Solved, Stopped, prove_kept
-from cocco.problem.planned import confirmed, priced
+from cocco.effort.planned import confirmed, priced
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator import Accelerator, Partition

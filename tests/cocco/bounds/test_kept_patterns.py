@@ -15,9 +15,9 @@ from cocco.bounds.kept_patterns import Small, Twin, patterns_of
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget, Runs
 from cocco.problem.problem import Problem, on_hardware, part_of
-from cocco.search.keeping.exact import exact_plan
-from cocco.search.keeping.question import Pattern
-from cocco.search.keeping.window import Place
+from cocco.search.exact.exact import exact_plan
+from cocco.search.exact.question import Pattern
+from cocco.search.exact.window import Place
 from cocco.search.kernel.choice import has_twin
 from cocco.search.kernel.compiled import twin_of
 from simulator.accelerator import Accelerator

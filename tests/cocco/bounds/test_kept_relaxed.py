@@ -11,9 +11,9 @@ from cocco.bounds import kept, kept_memories, kept_patterns
 from cocco.bounds.kept import keep_question
 from cocco.bounds.kept_memories import prove_kept
 from cocco.bounds.kept_patterns import patterns_of
-from cocco.problem.planned import confirmed
+from cocco.effort.planned import confirmed
 from cocco.problem.problem import Problem, in_memory, part_of
-from cocco.search.keeping.exact import exact_plan
+from cocco.search.exact.exact import exact_plan
 from tests.helpers.kept_states import every_state, floor_of
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 

@@ -10,7 +10,7 @@ from cocco.bounds.components import components
 from cocco.bounds.crossings import tensors_of
 from cocco.bounds.forced import Hulls
 from cocco.bounds.siblings import siblings
-from cocco.problem.genome import connected_parts
+from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator

@@ -9,10 +9,10 @@ import pytest
 
 import cocco
 import workloads
-from cocco.cli import parser
-from cocco.cli.effort import expected_seconds
+from cocco.cli.options import parser
+from cocco.cli.options.effort import expected_seconds
+from cocco.effort.levels import LEVELS
 from cocco.exploration import methods
-from cocco.problem.levels import LEVELS
 from tests.helpers.command_line import answer, assert_malformed
 from tests.helpers.command_line import cocco as run
 from tests.helpers.search_graphs import chain
@@ -74,7 +74,7 @@ def test_a_word_in_place_of_an_effort():
 
 
 def test_seconds_grow_with_work():
-    """Within a quarter of the seconds that were measured (cocco/cli/effort.py)."""
+    """Within a quarter of the seconds that were measured (cocco/cli/options/effort.py)."""
     for name, seconds in (("googlenet", (15.5, 54.5)), ("randwire_a", (45.2, 105.3)), ("nasnet", (114.5, 294.1))):
         network = workloads.load(name)
         for (word, level), measured in zip(LEVELS.items(), seconds):

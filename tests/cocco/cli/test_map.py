@@ -12,7 +12,7 @@ from cocco.mapping import map_layer
 from cocco.mapping.layer_lists import layers_of, read_layers
 from simulator.mapping import SIMBA, LayerMapping, LayerShape, evaluate, read_architecture
 from tests.helpers.command_line import answer, assert_malformed, cocco
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 HEAD = "layer,count,R,S,P,Q,C,K,N,stride_w,stride_h,dilation_w,dilation_h,macs\n"
 ONE = "one,2,3,3,8,8,16,32,1,1,1,0,1,294912\n"

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from cocco.cli.commands import __path__ as folders
-from cocco.cli.parser import COMMANDS, build, parse
-from cocco.cli.usage import UsageError
+from cocco.cli.options.parser import COMMANDS, build, parse
+from cocco.cli.options.usage import UsageError
 from tests.helpers.command_line import ROOT
 
 HEAVY = {"deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}

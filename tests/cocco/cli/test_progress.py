@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cocco.cli.progress import Lines
-from cocco.problem.stages import Stage
+from cocco.cli.running.progress import Lines
+from cocco.effort.stages import Stage
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, cocco
 from tests.helpers.tiny_network import write_tiny
 

@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 from cocco.cli import main
+from cocco.effort.work_units import Steps, once, precompute, taken_by
 from cocco.exploration import kept
-from cocco.output.folders import resume, run
-from cocco.output.folders.resume import RunStore
+from cocco.output.folders.written import resume, run
+from cocco.output.folders.written.resume import RunStore
 from cocco.problem.problem import on_hardware
-from cocco.problem.steps import Steps, once, precompute, taken_by
 from cocco.search.genetic import engine
 from simulator import Accelerator, Partition
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, assert_malformed, cocco, cocco_process
@@ -82,8 +82,8 @@ def killed_after(tells: float) -> Iterator[list[float]]:
         if left[0] < 0:
             raise Killed
 
-    with patch("cocco.cli.progress.Shown.told", told):
-        with patch("cocco.cli.progress.Shown.samples", told):
+    with patch("cocco.cli.running.progress.Shown.told", told):
+        with patch("cocco.cli.running.progress.Shown.samples", told):
             yield left
 
 

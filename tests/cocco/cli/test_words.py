@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cocco.cli.values import limit, size
+from cocco.cli.options.values import limit, size
 from docs.command_pages import parsers
 from docs.option_table import old_spellings, options, tables
 from tests.helpers.command_line import answer, assert_malformed, cocco

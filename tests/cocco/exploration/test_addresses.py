@@ -19,13 +19,13 @@ from cocco.exploration.addresses import with_addresses
 from cocco.exploration.moves import changes
 from cocco.exploration.repair import Repair
 from cocco.exploration.result import Result
-from cocco.output.folders.addresses import maps_of, save
-from cocco.output.text.addresses import changes_text
+from cocco.output.folders.written.addresses import maps_of, save
+from cocco.output.text.plans.addresses import changes_text
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, evaluate
 from simulator.allocation.buffers import Buffer
 from simulator.execution import verify
-from simulator.model.held import BufferPlan
+from simulator.model.buffer_plan import BufferPlan
 from simulator.model.priced import price_partition
 from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as run

@@ -9,18 +9,18 @@ from itertools import repeat
 import pytest
 
 import cocco
+from cocco.candidates.genome import Genome, groups_of, random_labels
+from cocco.candidates.stream import Stream
+from cocco.effort.effort import Effort
+from cocco.effort.settings import Settings
 from cocco.exploration import annealed as annealed_module
 from cocco.exploration import methods, one_search
 from cocco.exploration.annealed import LEAST_SAMPLES, OTHERS, STEPS, annealed
 from cocco.exploration.question import question_of
-from cocco.problem.effort import Effort
-from cocco.problem.genome import Genome, groups_of, random_labels
 from cocco.problem.problem import over_space
-from cocco.problem.settings import Settings
-from cocco.problem.stream import Stream
 from cocco.search.baselines import annealing as annealing_module
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.genetic.population import Population
-from cocco.search.genetic.repair import repair
 from cocco.search.kernel.choice import has_kernel, has_twin
 from cocco.search.pricing.genomes import Pricer
 from simulator.mapping.mappers import Enumerate

@@ -6,11 +6,11 @@ import pytest
 
 import cocco
 import workloads
+from cocco.effort.settings import Settings
 from cocco.exploration import baselines
 from cocco.exploration.baselines import better_of_baselines, neighbours
 from cocco.exploration.question import Question
 from cocco.problem.problem import Problem, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import SharedBuffer
 from cocco.search.genetic.genetic import genetic
 from simulator import Accelerator, KiB

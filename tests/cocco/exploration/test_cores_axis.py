@@ -10,10 +10,10 @@ import pytest
 
 import cocco as library
 import workloads
-from cocco.cli.parser import parse
+from cocco.cli.options.parser import parse
+from cocco.effort.status import Interrupted
 from cocco.exploration.cores import CoresAxis
 from cocco.output import pictures
-from cocco.problem.status import Interrupted
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
 SPACE = library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)

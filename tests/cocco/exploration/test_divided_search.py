@@ -10,10 +10,10 @@ import pytest
 
 import cocco
 import workloads
+from cocco.effort.work_units import Steps, taken_by
 from cocco.exploration import divided_search, jobs, worker
 from cocco.exploration.outside import refuted
 from cocco.problem.problem import on_hardware
-from cocco.problem.steps import Steps, taken_by
 from simulator import Accelerator
 from tests.helpers.search_graphs import chain
 

@@ -11,12 +11,12 @@ from cocco.bounds.kept import cheapest_plans
 from cocco.exploration import improve
 from cocco.exploration.improve import first_plans, improve_plans
 from cocco.problem.problem import on_hardware
-from cocco.search.keeping import neighbourhood
+from cocco.search.exact import neighbourhood
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, Partition, evaluate
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 

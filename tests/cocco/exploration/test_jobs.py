@@ -70,7 +70,7 @@ import os, signal
 from contextlib import ExitStack
 from threading import Thread, Event
 from cocco.exploration.processes import Processes, may_fork
-from cocco.problem.stages import PROGRESS, tell, watched_by
+from cocco.effort.stages import PROGRESS, tell, watched_by
 
 def seen(number):
     tell("a stage that nobody is to hear")

@@ -6,8 +6,8 @@ import pytest
 
 import cocco
 import workloads
+from cocco.effort.status import Interrupted
 from cocco.exploration import kept, kept_search
-from cocco.problem.status import Interrupted
 from simulator import evaluate
 from tests.helpers.small_spaces import question_of, small_space
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import cocco
-from cocco.problem.settings import Settings
+from cocco.effort.settings import Settings
 from simulator import Technology
 from simulator.evaluate import evaluate
 from simulator.memory.sram import Sram

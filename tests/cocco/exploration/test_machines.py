@@ -15,12 +15,12 @@ import pytest
 import cocco
 import workloads
 from cocco.bounds.kept_memories import Solved, solve
+from cocco.candidates.code import difference, made_by
 from cocco.exploration import machines
 from cocco.exploration.founders import greedy_in
 from cocco.exploration.improve import first_plans, improve_plans
 from cocco.exploration.machines import Machines, MachinesError
 from cocco.exploration.outside import refuted
-from cocco.problem.code import difference, made_by
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from simulator import Accelerator
 from tests.helpers.command_line import ROOT
@@ -63,7 +63,7 @@ def test_workers_of_a_scheduler_give_the_same_answer_and_another_build_is_refuse
             cocco.explore(network, workers=2, dask=address, **asked)
         other.kill()
         other.wait()
-        (build / "cocco" / "problem" / "code.py").unlink()
+        (build / "cocco" / "candidates" / "code.py").unlink()
         worker(cluster, address, build)
         with ExitStack() as search, pytest.raises(MachinesError, match="has no cocco that says what made it"):
             Machines(address, search).run(time.sleep, [(60.0,)])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import cocco
 from cocco.bounds.enumeration import Solver
+from cocco.effort.settings import Settings
 from cocco.problem.criteria import CRITERIA, MEMORY
 from cocco.problem.dominance import front_of, hypervolume
 from cocco.problem.plane import Plane
-from cocco.problem.settings import Settings
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.nsga import survivors
 from cocco.search.genetic.population import Population

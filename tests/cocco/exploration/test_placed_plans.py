@@ -16,12 +16,12 @@ from cocco.bounds.kept import cheapest_plans, keep_question, near_graph
 from cocco.exploration import placed_plans
 from cocco.exploration.placed_plans import placed_plan
 from cocco.problem.problem import Problem
-from cocco.search.keeping.moves import Memo
-from cocco.search.keeping.near import near_plans
-from cocco.search.keeping.window import Limits
+from cocco.search.exact.moves import Memo
+from cocco.search.exact.plans_below import near_plans
+from cocco.search.exact.window import Limits
 from simulator import Accelerator, Partition
 from simulator.allocation.judge import Buffer
-from simulator.model.held import plan_buffers
+from simulator.model.buffer_plan import plan_buffers
 from tests.helpers.every_kept_plan import all_orders, all_spans, cost_of_plan
 from tests.helpers.random_buffers import random_buffers
 from tests.helpers.random_problems import random_problem

@@ -12,7 +12,7 @@ from cocco.allocation.address_map import AddressMap, address_map
 from cocco.exploration import placed_points
 from cocco.exploration.placed_points import best_placed, placed_front
 from cocco.exploration.repair import Repair, repaired_plans
-from cocco.output.text.front import front_text, limited_text
+from cocco.output.text.searches.front import front_text, limited_text
 from cocco.problem.plane import Plane
 from cocco.problem.problem import on_hardware, over_space
 from simulator import KiB

@@ -7,13 +7,13 @@ import random
 import pytest
 
 import workloads
+from cocco.candidates.genome import Genome, groups_of, random_labels
+from cocco.candidates.stream import Stream
 from cocco.exploration.founders import founders
 from cocco.exploration.polish import polish
-from cocco.problem.genome import Genome, groups_of, random_labels
 from cocco.problem.problem import Problem, in_memory
-from cocco.problem.stream import Stream
 from cocco.search.baselines.greedy import greedy
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.kernel.choice import engine_name, has_kernel
 from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer

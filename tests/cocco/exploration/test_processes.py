@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from cocco.cli import main
+from cocco.effort.work_units import LOST, Steps
 from cocco.exploration import processes
 from cocco.exploration.processes import Processes
-from cocco.problem.steps import LOST, Steps
 from tests.helpers.command_line import ROOT
 
 pytestmark = pytest.mark.skipif(

@@ -8,8 +8,8 @@ import pytest
 
 import cocco
 import simulator
-from cocco.problem.effort import Effort
-from cocco.problem.settings import Settings
+from cocco.effort.effort import Effort
+from cocco.effort.settings import Settings
 from simulator import Accelerator, Machine, Partition
 from simulator.mapping.mappers import Enumerate
 from simulator.technology import Technology

@@ -9,10 +9,10 @@ import pytest
 
 import cocco
 import workloads
+from cocco.effort.stages import Stage, tell, watched_by, without_bounds
+from cocco.effort.status import Interrupted, Unfinished
 from cocco.exploration import kept
 from cocco.problem.problem import on_hardware
-from cocco.problem.stages import Stage, tell, watched_by, without_bounds
-from cocco.problem.status import Interrupted, Unfinished
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
 from cocco.search.pricing.subgraphs import SubgraphCosts

@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cocco.mapping import MappingResult, Rules, Weights, map_layer
+from cocco.mapping.cosa.solving import SolverLimits, map_cosa
 from cocco.mapping.objective import objective_parts, total_of
 from cocco.mapping.rules import factors_of
-from cocco.mapping.solving import SolverLimits, map_cosa
 from simulator.mapping import SIMBA, Architecture, LayerShape, Level, closed_form, evaluate
 from tests.helpers.layer_lists import shapes
 
@@ -316,6 +316,6 @@ def test_a_missing_solver_names_the_extra(solver: str, monkeypatch: pytest.Monke
     def missing(name: str) -> None:
         raise ImportError(name)
 
-    monkeypatch.setattr("cocco.mapping.program.importlib.import_module", missing)
+    monkeypatch.setattr("cocco.mapping.cosa.program.importlib.import_module", missing)
     with pytest.raises(ValueError, match=r"pip install 'cocco\[solvers\]'"):
         map_layer(shape_of((1, 1, 2, 1, 1, 1, 1)), solver=solver)  # type: ignore[arg-type]

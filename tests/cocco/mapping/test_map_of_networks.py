@@ -11,7 +11,7 @@ from cocco.mapping.layer_lists import layers_of
 from simulator.mapping import LayerShape
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from workloads import Builder, Frames
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 HEAD = "R,S,P,Q,C,K,N,stride_w,stride_h\n"
 

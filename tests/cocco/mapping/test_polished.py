@@ -9,7 +9,7 @@ import pytest
 
 from cocco.mapping import Rules, map_layer
 from cocco.mapping.objective import objective_parts
-from cocco.mapping.sampling import Draw, Sampler
+from cocco.mapping.sampling.sampling import Draw, Sampler
 from simulator.mapping import SIMBA, Architecture, LayerShape, Level, closed_form, evaluate
 
 LARGE = LayerShape(1, 1, 2048, 1, 12288, 12288)  #: a layer of a language model
@@ -70,7 +70,7 @@ def test_no_mapping_of_a_tiny_layer_is_better_balanced():
 def _draw(slots: tuple[int, ...], order: tuple[int, ...]):
     import numpy as np
 
-    from cocco.mapping.sampling import Draw
+    from cocco.mapping.sampling.sampling import Draw
 
     return Draw(np.array(slots), np.array(order))
 

@@ -7,11 +7,13 @@ import pytest
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
-from cocco.mapping import map_layer, mapper, random_search, solving
-from cocco.mapping.program import Program, Solver, solve
-from cocco.mapping.random_search import hill_climb
+from cocco.mapping import map_layer, mapper
+from cocco.mapping.cosa import solving
+from cocco.mapping.cosa.program import Program, Solver, solve
+from cocco.mapping.cosa.solving import SolverLimits, map_cosa
 from cocco.mapping.rules import Rules
-from cocco.mapping.solving import SolverLimits, map_cosa
+from cocco.mapping.sampling import random_search
+from cocco.mapping.sampling.random_search import hill_climb
 from simulator.mapping import SIMBA, Architecture, LayerShape
 from simulator.mapping.architecture import Level
 

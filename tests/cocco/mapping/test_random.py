@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cocco.mapping import map_layer
-from cocco.mapping.random_search import hill_climb, random_search
-from cocco.mapping.sampling import Draw, Sampler
+from cocco.mapping.sampling.random_search import hill_climb, random_search
+from cocco.mapping.sampling.sampling import Draw, Sampler
 from simulator.mapping import SIMBA, LayerShape, evaluate
 
 SHAPE = LayerShape(3, 3, 14, 14, 64, 64)

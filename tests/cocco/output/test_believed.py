@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from cocco.cli.runs import networks_of
-from cocco.output.folders.believed import RECORDS, SLOW, check_numbers
-from cocco.output.folders.made_for import RunFolder
+from cocco.cli.running.runs import networks_of
+from cocco.output.folders.verified.made_for import RunFolder
+from cocco.output.folders.verified.verify_run import RECORDS, SLOW, check_numbers
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 from workloads.errors import FileFormatError

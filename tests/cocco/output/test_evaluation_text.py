@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import workloads
-from cocco.output.text.evaluation import SCHEMES, evaluation_text, reread_text, subgraphs_text, totals_text
-from cocco.output.text.explanation import explanation_text
+from cocco.output.text.plans.evaluation import SCHEMES, evaluation_text, reread_text, subgraphs_text, totals_text
+from cocco.output.text.plans.explanation import explanation_text
 from cocco.plans.explain import explain
 from simulator import Accelerator, Partition, evaluate
 from simulator.model.compulsory import Reread

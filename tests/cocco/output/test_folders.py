@@ -15,13 +15,22 @@ from cocco.exploration.explore import explore
 from cocco.exploration.front import Front
 from cocco.exploration.limits import Limited, minimize
 from cocco.exploration.pareto import pareto
-from cocco.output.folders import front as front_folder
-from cocco.output.folders import run as run_folder
-from cocco.output.folders.about import FRONT, HISTORY, RESULT, SAMPLES, About, address_names, partition_names, versions
-from cocco.output.folders.read import read
-from cocco.output.folders.read_front import FrontRun
-from cocco.output.folders.read_run import Run
-from cocco.output.folders.sizes import SIZES
+from cocco.output.folders.read.front import FrontRun
+from cocco.output.folders.read.read import read
+from cocco.output.folders.read.run import Run
+from cocco.output.folders.written import front as front_folder
+from cocco.output.folders.written import run as run_folder
+from cocco.output.folders.written.about import (
+    FRONT,
+    HISTORY,
+    RESULT,
+    SAMPLES,
+    About,
+    address_names,
+    partition_names,
+    versions,
+)
+from cocco.output.folders.written.sizes import SIZES
 from cocco.problem.space import SharedBuffer
 from simulator import KiB
 from tests.helpers.tiny_network import write_tiny

@@ -15,10 +15,10 @@ from matplotlib.collections import LineCollection
 import cocco
 import workloads
 from cocco.output import pictures, report
-from cocco.output.folders import run as folders
-from cocco.output.folders.read import read
+from cocco.output.folders.read.read import read
+from cocco.output.folders.written import run as folders
 from cocco.output.pictures.kept import NAMED, KeptBar
-from cocco.output.text.comparison import comparison_text
+from cocco.output.text.plans.comparison import comparison_text
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.views.intervals import rows_of
 from tests.helpers.pages import change, data_of, near_sizes, page_of

@@ -13,7 +13,7 @@ import cocco
 import workloads
 from cocco.exploration.result import Result
 from cocco.output import pictures
-from cocco.output.folders import run as run_folder
+from cocco.output.folders.written import run as run_folder
 from cocco.output.pictures import search
 
 

@@ -16,8 +16,8 @@ import cocco
 import workloads
 from cocco.allocation.address_map import address_map
 from cocco.output import pictures
+from cocco.output.layout import LANE_GAP, LAYER_GAP, layout
 from cocco.output.pictures.allocation import map_figure
-from cocco.output.pictures.layout import LANE_GAP, LAYER_GAP, layout
 from cocco.output.pictures.network import PALETTE
 from cocco.output.pictures.style import FILLS, MANY_BARS
 from simulator import Accelerator, KiB, MiB, Partition, evaluate

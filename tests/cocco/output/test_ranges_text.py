@@ -9,9 +9,9 @@ import pytest
 import cocco
 import workloads
 from cocco.exploration.ranges import Candidate, Ranges, Terms
-from cocco.output.folders.read_ranges import ranges_of
-from cocco.output.folders.reading import Reader
-from cocco.output.text.ranges import decides, ends, ranges_text, within_sentence
+from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.reading import Reader
+from cocco.output.text.searches.ranges import decides, ends, ranges_text, within_sentence
 from simulator import KiB
 from workloads.errors import FileFormatError
 

@@ -14,7 +14,7 @@ import cocco
 import workloads
 from cocco.cli import main
 from cocco.output import report
-from cocco.output.folders import run as folders
+from cocco.output.folders.written import run as folders
 from tests.helpers.hostile_network import NAME, hostile_network
 from tests.helpers.pages import change, data_of
 

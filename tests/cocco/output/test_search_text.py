@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 import cocco
-from cocco.output.text.numbers import counted_as
-from cocco.output.text.search import BY_BYTES, explore_text, work_of
+from cocco.output.text.layout.numbers import counted_as
+from cocco.output.text.searches.search import BY_BYTES, explore_text, work_of
 from tests.helpers.search_graphs import SPACE, chain
 
 

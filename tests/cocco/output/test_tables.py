@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.output.text.tables import laid_out, seen_tables
+from cocco.output.text.layout.tables import laid_out, seen_tables
 from tests.helpers.command_line import cocco
 
 WORD = st.text("abcxyz0123456789.,%", min_size=1, max_size=12)

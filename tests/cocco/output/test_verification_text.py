@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cocco.output.text.verification import checks_text, status_text
-from simulator.execution.checks import Check
+from cocco.output.text.plans.verification import checks_text, status_text
+from simulator.execution.count.checks import Check
 from simulator.execution.verification import Verification
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cocco.problem import code
+from cocco.candidates import code
 
 
 def test_every_compiled_module_has_its_fingerprint():

@@ -7,7 +7,7 @@ from dataclasses import fields
 
 import pytest
 
-from cocco.cli.values import Clocked, limit
+from cocco.cli.options.values import Clocked, limit
 from cocco.problem.criteria import CRITERIA, MEMORY, METRICS
 from simulator import Evaluation
 from simulator.model import cost

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.problem.genome import Genome, canonical, groups_of, random_capacities, random_labels
-from cocco.problem.stream import Stream
-from cocco.search.genetic.repair import repair
+from cocco.candidates.genome import Genome, canonical, groups_of, random_capacities, random_labels
+from cocco.candidates.stream import Stream
+from cocco.search.genetic.operators.repair import repair
 from tests.helpers.search_graphs import SPACE, chain, networks, spaced
 
 

@@ -8,8 +8,8 @@ import pytest
 
 import cocco
 from cocco.bounds.enumeration import prove
+from cocco.candidates import judge
 from cocco.exploration import addresses
-from cocco.problem import judge
 from cocco.problem.engines import ENGINES
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel

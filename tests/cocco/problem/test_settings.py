@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.problem.settings import Settings
-from cocco.problem.stream import ONE
+from cocco.candidates.stream import ONE
+from cocco.effort.settings import Settings
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.problem.stream import MAX_SEED, ONE, Stream, check_seed, threshold
+from cocco.candidates.stream import MAX_SEED, ONE, Stream, check_seed, threshold
 
 
 def test_a_stream_is_splitmix64_from_its_key():

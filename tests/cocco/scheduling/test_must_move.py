@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 import workloads
-from cocco.problem.status import Interrupted
+from cocco.effort.status import Interrupted
 from cocco.scheduling.graph import graph_of
 from cocco.scheduling.programs import away
 from cocco.scheduling.schedule import schedule

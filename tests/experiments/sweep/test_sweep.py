@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cocco.problem import code
+from cocco.candidates import code
 from experiments.sweep import points as stored
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep

@@ -7,7 +7,7 @@ from itertools import product
 
 import pytest
 
-from simulator.execution.array import LOOPS, Work, array_cycles, lanes_of, works_of
+from simulator.execution.count.array import LOOPS, Work, array_cycles, lanes_of, works_of
 from simulator.mapping import layer_cycles
 from simulator.technology import Technology
 from tests.helpers.graphs import conv

@@ -10,17 +10,17 @@ import workloads
 from simulator import Accelerator, MiB, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import Lies
 from simulator.execution.judge import check, count_plan, judge
 from simulator.execution.layer import count_layer, run_layer
-from simulator.execution.miss import Miss
-from simulator.execution.stays import Lies
 from simulator.metrics import METRIC_NAMES
-from simulator.model.cheapest import Room
 from simulator.model.kept import Kept, Reserved
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Room
+from simulator.model.layer.loops import loop_layer
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.every_order import every_plan
 from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.random_attention import random_attention_product, random_decoder

@@ -11,30 +11,30 @@ import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import Lies
 from simulator.execution.judge import check, count_plan, judge
 from simulator.execution.layer import LayerPlan, count_layer, run_layer, run_scaled
-from simulator.execution.layer import attending as page
-from simulator.execution.layer.attending import attended, run_attention
-from simulator.execution.layer.chip import Chip
-from simulator.execution.layer.folded import folded
-from simulator.execution.layer.held import LOST
-from simulator.execution.layer.plan import cuts
-from simulator.execution.layer.problem import Problem
-from simulator.execution.layer.running import FLOATS
-from simulator.execution.miss import Miss
-from simulator.execution.stays import Lies
+from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.folded import folded
+from simulator.execution.layer.common.held import LOST
+from simulator.execution.layer.common.plan import cuts
+from simulator.execution.layer.common.problem import Problem
+from simulator.execution.layer.value import attention as page
+from simulator.execution.layer.value.attention import attended, run_attention
+from simulator.execution.layer.value.running import FLOATS
 from simulator.mapping import Enumerate
 from simulator.metrics import METRIC_NAMES
 from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.layer_plans import claim_of, loops_of, random_lies, some_plans
 from tests.helpers.random_attention import random_attention_in_blocks, random_decoder
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_plans import random_plan
 from workloads import Builder, NetworkError
-from workloads.network.attention import steps_of
+from workloads.network.layers.attention import steps_of
 
 
 def odd_blocks(rng, layer):

@@ -13,9 +13,9 @@ from simulator.execution import verify
 from simulator.execution.cores import SCHEMES, count_cores, derive_team, run_team
 from simulator.execution.cores.count import count_moves
 from simulator.execution.cores.run import HeadedArithmetic
-from simulator.execution.count import Plan
+from simulator.execution.count.count import Plan
+from simulator.execution.count.part import Part
 from simulator.execution.judge import judge
-from simulator.execution.part import Part
 from simulator.model.priced import price_partition
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology

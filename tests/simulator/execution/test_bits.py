@@ -11,12 +11,12 @@ import workloads
 from simulator import Accelerator, KiB, MiB, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
+from simulator.execution.count.stays import Lies
 from simulator.execution.judge import check, count_plan, judge
-from simulator.execution.stays import Lies
 from simulator.metrics import METRIC_NAMES
-from simulator.model.cheapest import Room, cheapest_plan
 from simulator.model.kept import Kept, Reserved
-from simulator.model.least_room import can_run
+from simulator.model.layer.cheapest import Room, cheapest_plan
+from simulator.model.layer.least_room import can_run
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.technology import operation_units

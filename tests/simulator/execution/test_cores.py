@@ -14,16 +14,16 @@ from simulator.execution.cores import SCHEMES, count_cores, derive_team, run_tea
 from simulator.execution.cores.count import check_columns, count_moves
 from simulator.execution.cores.run import HeadedArithmetic
 from simulator.execution.cores.share import deal_words
-from simulator.execution.count import Plan
-from simulator.execution.miss import Miss
-from simulator.execution.part import Part
-from simulator.model.regions import derive_tiling
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.execution.count.count import Plan
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.model.subgraph.regions import derive_tiling
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 from simulator.technology import Technology
 from tests.helpers.random_cores import random_team
 from tests.helpers.teams import NAMES, claim_team
 from workloads import Builder
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 ROOM = 10**9

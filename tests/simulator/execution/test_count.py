@@ -8,20 +8,20 @@ import pytest
 
 from docs.rooms import arrows
 from simulator import Accelerator, KiB
-from simulator.execution.count import Plan, Setting, count_moves
+from simulator.execution.count.count import Plan, Setting, count_moves
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
+from simulator.execution.count.scheme import derive_scheme
+from simulator.execution.count.walk import walk
 from simulator.execution.layer import LayerPlan
-from simulator.execution.miss import Miss
 from simulator.execution.orders import run_plan
-from simulator.execution.part import Part
-from simulator.execution.scheme import derive_scheme
-from simulator.execution.walk import walk
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv, residual
 from tests.helpers.judged import random_judged, random_network_of
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 EXACT = (
@@ -37,13 +37,13 @@ def largest_part(network):
 
 
 def test_the_counting_run_imports_nothing_of_the_model():
-    """From orders.py and closed.py, over whatever they import, to the end."""
-    found, wanted = set(), {"simulator.execution.orders", "simulator.execution.closed", "simulator.execution.checks"}
+    """From orders.py and checks.py, over whatever they import, to the end."""
+    found, wanted = set[str](), {"simulator.execution.orders", "simulator.execution.count.checks"}
     imports = list(arrows())
     while wanted - found:
         found |= wanted
         wanted = {other for name, other in imports if name in found}
-    assert "simulator.execution.walk" in found
+    assert "simulator.execution.count.walk" in found
     assert [name for name in found if name.startswith("simulator.model")] == []
 
 

@@ -7,16 +7,16 @@ from types import SimpleNamespace
 import pytest
 
 from simulator import Accelerator, KiB
-from simulator.execution import executor
-from simulator.execution.executor import Counts, Miss
-from simulator.execution.pace import Event
-from simulator.execution.part import Part
+from simulator.execution.count.pace import Event
+from simulator.execution.count.part import Part
+from simulator.execution.value import executor
+from simulator.execution.value.executor import Counts, Miss
 from simulator.execution.verify import Scaled, check_traffic, run_subgraph
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.executions import execute
 from tests.helpers.graphs import chain, conv, residual
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 A, B, X = 0, 1, 2

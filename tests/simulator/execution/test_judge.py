@@ -12,20 +12,20 @@ import pytest
 
 from cocco.mapping import MAPPERS
 from simulator import Accelerator, KiB, Partition, evaluate
-from simulator.execution.checks import check_memory, compare, numbers, slots_of
 from simulator.execution.claims import plan_of, subgraph_claims, total_claims
-from simulator.execution.count import Count
+from simulator.execution.count.checks import check_memory, compare, numbers, slots_of
+from simulator.execution.count.count import Count
+from simulator.execution.count.miss import Miss
 from simulator.execution.judge import ROOMY, check, count_plan
-from simulator.execution.miss import Miss
 from simulator.execution.verify import verify
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.judged import judged, layer_judged, random_judged, tight_judged
 from workloads import load
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 EXECUTED, AREA = "latency_executed_cycles", "area_mm2"

@@ -10,14 +10,14 @@ import pytest
 from simulator import Accelerator, Partition, Technology
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
+from simulator.execution.count.stays import Lies
 from simulator.execution.judge import check, count_plan, judge
-from simulator.execution.stays import Lies
 from simulator.metrics import METRIC_NAMES
-from simulator.model.held import make_plan
+from simulator.model.buffer_plan import make_plan
 from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer

@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import workloads
-from simulator.execution.checks import compare
+from simulator.execution.count.checks import compare
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer import LayerPlan, count_layer, run_layer
-from simulator.execution.layer.chip import Chip, Memory
-from simulator.execution.layer.held import LOST, Map, Stationary, deliver
-from simulator.execution.layer.problem import Problem
-from simulator.execution.layer.statistics import Statistics
-from simulator.execution.layer.sweeps import Sweep, pour, sweep, sweep_with_rows
-from simulator.execution.layer.windows import Line
-from simulator.execution.miss import Miss
-from simulator.execution.stays import NOTHING_STAYS, Lies
-from simulator.model.cheapest import Goal, Room, cheapest_plan
-from simulator.model.loops import loop_layer
+from simulator.execution.layer.common.chip import Chip, Memory
+from simulator.execution.layer.common.held import LOST, Map, Stationary, deliver
+from simulator.execution.layer.common.problem import Problem
+from simulator.execution.layer.common.statistics import Statistics
+from simulator.execution.layer.common.sweeps import Sweep, pour, sweep, sweep_with_rows
+from simulator.execution.layer.common.windows import Line
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
+from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB
 from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.random_layers import random_layer
@@ -101,7 +101,7 @@ def test_channels_pass_twice_beside_two_statistics():
 
 def test_statistics_of_too_few_channels_are_noticed(monkeypatch):
     """Where a word does not count, and where a softmax is not scaled anew when its maximum grows."""
-    joined = import_module("simulator.execution.layer.joined")
+    joined = import_module("simulator.execution.layer.value.joined")
     plan, network = LayerPlan("TCC", "ring", (1, 4), apart=8), one("softmax", shape=(4, 4, 40))
     lies = [lambda op, one, other: other, lambda op, one, other: Statistics(
         np.maximum(one.first, other.first), (one.second + other.second) % 65521
@@ -306,14 +306,16 @@ def test_a_wrong_output_and_one_that_is_never_made_are_found(monkeypatch):
     with pytest.raises(Miss, match="differs"):
         run_layer(same(), 0, plan, PLENTY)
     monkeypatch.undo()
-    dense = import_module("simulator.execution.layer.dense")
+    dense = import_module("simulator.execution.layer.value.dense")
     tiles = dense.sweep
     monkeypatch.setattr(dense, "sweep", lambda *given: list(tiles(*given))[:-1])
     with pytest.raises(Miss):
         run_layer(same(), 0, plan, PLENTY)
 
 
-@pytest.mark.parametrize("name", ["plan", "windows", "sweeps", "statistics", "dense", "run", "count"])
+@pytest.mark.parametrize(
+    "name", [*(f"common.{name}" for name in ("plan", "windows", "sweeps", "statistics")), "value.dense", "run", "count"]
+)
 def test_the_examples_run(name):
     found = doctest.testmod(import_module(f"simulator.execution.layer.{name}"))
     assert found.attempted and not found.failed

@@ -14,7 +14,7 @@ from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
 from simulator.model.priced import price_partition
 from tests.helpers.graphs import chain, conv
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name

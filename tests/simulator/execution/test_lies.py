@@ -15,9 +15,9 @@ import pytest
 
 from simulator import Accelerator, Partition
 from simulator.execution import Verification, verify
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from workloads import Bits, Builder, Experts, Layer, Network, NetworkError
-from workloads.network.ops import OPS
+from workloads.network.layers.ops import OPS
 
 OF_LAYER = ("weight_bytes", "weight_elements", "macs", "light_ops", "taps", "size_bytes", "output_bits")
 OF_GEOMETRY = ("weight_bytes", "operations", "operation_extra", "row_bytes", "size_bytes")

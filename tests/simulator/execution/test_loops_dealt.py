@@ -7,13 +7,13 @@ import pytest
 import workloads
 from simulator import Accelerator, KiB, Partition, Technology
 from simulator.execution.claims import plan_of
+from simulator.execution.count.miss import Miss
 from simulator.execution.judge import count_plan
 from simulator.execution.layer import LayerPlan, count_dealt, dealt, run_dealt
-from simulator.execution.miss import Miss
 from simulator.execution.verify import verify
-from simulator.model.given import model_in
+from simulator.model.fixed_scheme import model_in
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.random_loops import check_seeds, random_loops
 from workloads import Builder
 

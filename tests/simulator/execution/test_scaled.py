@@ -9,17 +9,17 @@ from importlib import import_module
 import pytest
 
 import workloads
+from simulator.execution.count.miss import Miss
 from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer import scaled as module
-from simulator.execution.layer.held import Map
+from simulator.execution.layer.common.held import Map
+from simulator.execution.layer.common.windows import Line
+from simulator.execution.layer.common.work import estimate_work
 from simulator.execution.layer.scaled import SCALES, WORK, lies_of_small, run_counted, run_scaled, scale_layer
 from simulator.execution.layer.small_layer import Scale, shrink_layer
 from simulator.execution.layer.smaller import Axis, Small, shrink_axis, shrink_cut, shrink_parts
-from simulator.execution.layer.windows import Line
-from simulator.execution.layer.work import estimate_work
-from simulator.execution.miss import Miss
-from simulator.model.cheapest import Goal, Room, cheapest_plan
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
+from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB
 from tests.helpers.layer_plans import loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.layer_steps import capped, steps_of

@@ -9,17 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Accelerator, KiB, Partition, evaluate
-from simulator.execution.executor import Miss
+from simulator.execution.value.executor import Miss
 from simulator.execution.verify import verify
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
-from simulator.model.traffic import window_elements
-from simulator.model.updates import derive_updates
+from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry, Subgraph
+from simulator.model.subgraph.traffic import window_elements
+from simulator.model.subgraph.updates import derive_updates
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv, residual, resnet_block
 from tests.helpers.random_graphs import large_network, random_network
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

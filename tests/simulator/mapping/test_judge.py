@@ -12,7 +12,7 @@ from simulator.mapping import SIMBA, Architecture, Core, LayerMapping, LayerShap
 from simulator.mapping.closed import layer_cycles
 from simulator.technology import MAC_PJ
 from tests.helpers.nest_counter import count
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 SMALL = Architecture(
     (

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import workloads
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import SeparateBuffers, SharedBuffer
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.population import Population
@@ -20,8 +20,8 @@ from simulator.execution.verify import verify
 from simulator.memory.reading import find_table
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
-from simulator.model.cheapest import Goal, Room, cheapest_plan, plans_of
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
+from simulator.model.layer.loops import loop_layer
 from tests.helpers.random_layers import random_layer, random_reduction
 from tests.helpers.random_problems import random_problem
 from tests.helpers.random_tables import with_tables

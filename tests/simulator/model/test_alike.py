@@ -9,10 +9,10 @@ import pytest
 
 import workloads
 from simulator import Accelerator, Partition, evaluate
-from simulator.model.alike import Alike
+from simulator.model.equivalence import Alike
 from simulator.model.kept import Kept, Reserved, kept_of
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.steps import steps_of
 from tests.helpers.random_attention import random_decoder
 from tests.helpers.random_kept import random_kept_plan

@@ -11,14 +11,14 @@ import workloads
 from simulator import Accelerator, KiB, Machine, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.claims import plan_of
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.part import Part
 from simulator.execution.group import group_of
 from simulator.execution.judge import check, count_plan, judge
-from simulator.execution.miss import Miss
-from simulator.execution.part import Part
-from simulator.model.apart import groups_apart, heads_of, units_of
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.apart import groups_apart, heads_of, units_of
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.random_apart import random_apart_network, run_network
 from workloads import Builder

@@ -10,8 +10,8 @@ import random
 import pytest
 
 import workloads
-from simulator.model.cheapest import Goal, Room, cheapest_plan, plans_of
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
+from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB, Technology
 from tests.helpers.every_order import every_plan
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction

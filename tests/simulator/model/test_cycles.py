@@ -8,7 +8,7 @@ from simulator.accelerator import Accelerator
 from simulator.mapping import UNROLLINGS, Enumerate, layer_cycles
 from simulator.technology import Technology
 from tests.helpers.graphs import add, chain, conv
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 
 def test_there_are_ten_ways_to_unroll_two_axes():

@@ -6,14 +6,14 @@ import pytest
 
 from simulator import Accelerator, KiB, Partition
 from simulator.allocation.judge import lower_bound
-from simulator.execution.addressed_cores import AddressedCores
-from simulator.execution.miss import Miss
+from simulator.execution.cores.addressed import AddressedCores
+from simulator.execution.count.miss import Miss
 from simulator.execution.verify import Scaled, run_subgraph, verify
-from simulator.model.held import BufferPlan, plan_buffers
+from simulator.model.buffer_plan import BufferPlan, plan_buffers
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.regions import activation_bytes
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.regions import activation_bytes
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, residual
 from tests.helpers.random_graphs import random_network

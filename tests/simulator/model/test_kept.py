@@ -8,12 +8,12 @@ import pytest
 
 from simulator import Accelerator, Partition, evaluate
 from simulator.metrics import METRIC_NAMES
-from simulator.model.cheapest import Room, cheapest_plan
 from simulator.model.kept import Kept, Reserved
-from simulator.model.least_room import can_run
+from simulator.model.layer.cheapest import Room, cheapest_plan
+from simulator.model.layer.least_room import can_run
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer

@@ -8,10 +8,10 @@ import random
 import pytest
 
 import workloads
-from simulator.model import least_room as page
-from simulator.model.cheapest import Room, plans_of
-from simulator.model.least_room import Need, can_run, least_room, needs
-from simulator.model.loops import loop_layer
+from simulator.model.layer import least_room as page
+from simulator.model.layer.cheapest import Room, plans_of
+from simulator.model.layer.least_room import Need, can_run, least_room, needs
+from simulator.model.layer.loops import loop_layer
 from simulator.technology import Technology
 from tests.helpers.every_order import every_plan
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction

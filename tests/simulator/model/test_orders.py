@@ -7,7 +7,7 @@ import doctest
 import pytest
 
 from simulator.execution.layer import count_layer, run_layer
-from simulator.model import cheapest, loops
+from simulator.model.layer import cheapest, loops
 from tests.helpers.layer_plans import claim_of, loops_of, some_plans
 from tests.helpers.random_layers import random_layer, random_norm
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import workloads
-from simulator.model.production import Flow, Span, consumed, produced
+from simulator.model.subgraph.production import Flow, Span, consumed, produced
 from workloads import Builder, Network
 
 

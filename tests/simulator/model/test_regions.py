@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from simulator.model.regions import activation_bytes, allocate_regions, derive_tiling
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.regions import activation_bytes, allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 from tests.helpers.graphs import add, chain, conv, residual, resnet_block
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

@@ -15,7 +15,7 @@ from simulator.execution.judge import check, count_plan
 from simulator.metrics import METRIC_NAMES
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
 from tests.helpers.random_cores_plans import random_cores_plan
 from workloads import Builder

@@ -5,17 +5,17 @@ from __future__ import annotations
 import pytest
 
 from simulator import Accelerator, Partition, evaluate
-from simulator.execution.executor import Miss
+from simulator.execution.value.executor import Miss
 from simulator.execution.verify import verify
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import COLUMNS, ROWS, Geometry, Subgraph
-from simulator.model.tiling import Tile, derive_tiles
-from simulator.model.traffic import window_elements
-from simulator.model.updates import derive_updates
+from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry, Subgraph
+from simulator.model.subgraph.tiling import Tile, derive_tiles
+from simulator.model.subgraph.traffic import window_elements
+from simulator.model.subgraph.updates import derive_updates
 from tests.helpers.executions import TILES, execute
 from tests.helpers.graphs import conv
 from workloads import Builder
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

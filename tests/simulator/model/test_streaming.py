@@ -11,10 +11,10 @@ import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution.verify import verify
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.graphs import conv
 from workloads import Builder
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

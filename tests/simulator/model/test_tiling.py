@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.model.subgraph import ROWS, Geometry, Subgraph
-from simulator.model.tiling import derive_tiles
+from simulator.model.subgraph.subgraph import ROWS, Geometry, Subgraph
+from simulator.model.subgraph.tiling import derive_tiles
 from tests.helpers.graphs import conv, figure4, figure5, residual
 from tests.helpers.random_graphs import random_network
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

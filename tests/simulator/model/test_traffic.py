@@ -8,19 +8,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simulator.execution.count import count_moves
-from simulator.execution.part import Part
-from simulator.execution.scheme import derive_scheme
-from simulator.execution.walk import walk
-from simulator.model.regions import allocate_regions, derive_tiling
-from simulator.model.subgraph import ROWS, Geometry, Subgraph
-from simulator.model.traffic import buffer_bytes, weight_buffer_bytes, window_elements
-from simulator.model.updates import Updates, derive_updates, starts_full
+from simulator.execution.count.count import count_moves
+from simulator.execution.count.part import Part
+from simulator.execution.count.scheme import derive_scheme
+from simulator.execution.count.walk import walk
+from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.subgraph import ROWS, Geometry, Subgraph
+from simulator.model.subgraph.traffic import buffer_bytes, weight_buffer_bytes, window_elements
+from simulator.model.subgraph.updates import Updates, derive_updates, starts_full
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import execute
 from tests.helpers.graphs import conv, residual
 from tests.helpers.judged import random_network_of
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 

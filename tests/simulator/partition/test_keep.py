@@ -15,7 +15,7 @@ from tests.helpers.graphs import add, chain, conv, resnet_block
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan, random_order
 from tests.helpers.random_plans import random_plan
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 SHAPE = (4, 4, 8)

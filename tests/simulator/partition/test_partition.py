@@ -8,7 +8,7 @@ import pytest
 
 from simulator import Partition, PartitionError
 from tests.helpers.graphs import add, chain, conv, resnet_block
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 

@@ -20,7 +20,7 @@ from simulator.partition.schemes import CORE_SCHEMES
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.graphs import add, conv
 from tests.helpers.random_cores_plans import random_cores_plan
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 SHAPE = (16, 16, 16)

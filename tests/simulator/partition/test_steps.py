@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simulator import Partition
-from simulator.model.subgraph import Geometry, Subgraph
+from simulator.model.subgraph.subgraph import Geometry, Subgraph
 from simulator.partition.intervals import Span
 from simulator.partition.steps import Step, steps_of
 from tests.helpers.graphs import add, conv
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_plans import random_plan
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 SHAPE = (4, 4, 8)

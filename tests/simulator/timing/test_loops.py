@@ -9,13 +9,13 @@ import pytest
 import workloads
 from simulator import Accelerator
 from simulator.execution.layer import run_layer
-from simulator.execution.layer.chip import Chip
-from simulator.model import groups, orders
-from simulator.model.cheapest import Goal, Room, cheapest_plan, plans_of
-from simulator.model.loops import loop_layer
-from simulator.model.orders import Loops, Mode
+from simulator.execution.layer.common.chip import Chip
+from simulator.model.layer import groups, orders
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
+from simulator.model.layer.loops import loop_layer
+from simulator.model.layer.orders import Loops, Mode
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.timing.loops import loop_course, moves_of
 from simulator.timing.run import Room as Free
 from simulator.timing.run import Run

@@ -9,10 +9,11 @@ from math import prod
 
 import pytest
 
-from simulator.model.loops import Axis, in_flight, meet
-from simulator.timing import course, loops, nest, passes
-from simulator.timing.nest import Nest
-from simulator.timing.passes import block_rows, rows_poured, tiles_pass
+from simulator.model.layer.loops import Axis, in_flight, meet
+from simulator.timing import course, loops
+from simulator.timing.layer import nest, passes
+from simulator.timing.layer.nest import Nest
+from simulator.timing.layer.passes import block_rows, rows_poured, tiles_pass
 
 
 @pytest.mark.parametrize("seed", range(200))

@@ -21,7 +21,7 @@ from tests.helpers.graphs import chain, conv
 from tests.helpers.random_cores_plans import random_cores_plan
 from tests.helpers.random_graphs import large_network, random_network
 from tests.helpers.random_plans import random_plan
-from workloads.network.layer import Tensor
+from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
 ROOMY = Accelerator(shared_buffer=64 * KiB)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from simulator import Accelerator
-from simulator.execution.part import Part
-from simulator.execution.scheme import derive_scheme
+from simulator.execution.count.part import Part
+from simulator.execution.count.scheme import derive_scheme
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.timing.course import spread
 from simulator.timing.stages import row_operations
 from tests.helpers.random_graphs import large_network, random_network

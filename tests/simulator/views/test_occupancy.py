@@ -6,9 +6,9 @@ import pytest
 
 import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
-from simulator.model.loops import meet
+from simulator.model.layer.loops import meet
 from simulator.model.pricing import PricingRules, SubgraphModel
-from simulator.model.subgraph import Geometry
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from simulator.views.occupancy import Occupancy, occupancies
 from tests.helpers.graphs import chain

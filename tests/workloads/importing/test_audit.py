@@ -274,7 +274,7 @@ def test_rows_that_are_added_to_a_product_are_no_weights_of_it():
 
 
 def test_weights_of_a_file_that_are_in_no_layer_are_an_error(tmp_path, monkeypatch):
-    from workloads.importing.onnx import table
+    from workloads.importing.onnx.operators import table
 
     g = Graph()
     x = g.input("x", "N", 6, 16)

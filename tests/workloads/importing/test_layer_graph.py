@@ -10,7 +10,7 @@ from tests.helpers.random_networks import QUICK, networks
 from workloads.errors import NetworkError
 from workloads.importing.layer_graph.files import decode, encode, read, write
 from workloads.network.builder import Builder
-from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.layers.layer import Concat, Layer, Tensor
 from workloads.network.network import Network
 
 

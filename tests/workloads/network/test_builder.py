@@ -6,7 +6,7 @@ from hypothesis import given
 from tests.helpers.random_networks import QUICK, networks
 from workloads.errors import NetworkError
 from workloads.network.builder import Builder
-from workloads.network.layer import Concat, Tensor
+from workloads.network.layers.layer import Concat, Tensor
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ import workloads
 from tests.helpers.random_networks import QUICK, networks
 from workloads.errors import NetworkError
 from workloads.network.builder import Builder
-from workloads.network.concats import sources
-from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.layers.layer import Concat, Layer, Tensor
 from workloads.network.network import Network
+from workloads.network.rewriting.concats import sources
 
 
 def test_readers_name_the_concat_they_read():

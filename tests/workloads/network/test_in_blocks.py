@@ -12,7 +12,7 @@ from simulator import Accelerator, Partition
 from simulator.execution import verify
 from tests.helpers.random_attention import random_decoder
 from workloads import Bits, Builder, NetworkError, attention_in_blocks
-from workloads.network.in_blocks import LEFT, MADE, attention_text
+from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 
 HEADS, WIDTH, ROWS = 2, 8, 6
 FULL = HEADS * WIDTH

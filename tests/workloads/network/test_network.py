@@ -8,7 +8,7 @@ import pytest
 
 import workloads
 from workloads.errors import NetworkError
-from workloads.network.layer import Concat, Layer, Tensor
+from workloads.network.layers.layer import Concat, Layer, Tensor
 from workloads.network.network import Network
 
 IMAGE = Tensor("image", 8, 8, 4)

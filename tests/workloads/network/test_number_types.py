@@ -12,7 +12,7 @@ from simulator.execution import verify
 from simulator.mapping import layer_cycles
 from simulator.technology import units_of_numbers
 from workloads.errors import NetworkError
-from workloads.network.types import Bits, Number, bits_of
+from workloads.network.layers.types import Bits, Number, bits_of
 
 FP16, FP32, BF16, FP8 = Number(16, "fp16"), Number(32, "fp32"), Number(16, "bf16"), Number(8, "fp8")
 

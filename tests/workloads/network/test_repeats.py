@@ -9,7 +9,7 @@ import pytest
 import workloads
 from workloads import Network
 from workloads.network.builder import Builder
-from workloads.network.repeats import longest_run, repeat_of, repeat_text
+from workloads.network.rewriting.repeats import longest_run, repeat_of, repeat_text
 
 
 def test_the_run_that_covers_most_of_equals_the_shortest():

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from tests.helpers.random_networks import QUICK
 from workloads.errors import NetworkError
-from workloads.network.shapes import matmul_forms, output_extent, same_padding, whole_operands, window_extents
+from workloads.network.layers.shapes import matmul_forms, output_extent, same_padding, whole_operands, window_extents
 
 
 @QUICK

@@ -8,7 +8,7 @@ import pytest
 import workloads
 from workloads import Bits, Builder, Experts, NetworkError, Tensor
 from workloads.importing.layer_graph.files import decode, encode
-from workloads.network.types import INT8, bits_of
+from workloads.network.layers.types import INT8, bits_of
 
 
 def attention(past=3, length=2, heads=4, own=2):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workloads import Builder, NetworkError
-from workloads.network.windows import Spread, resize_window
+from workloads.network.layers.windows import Spread, resize_window
 
 
 def reads(window: Spread, extent: int, row: int) -> list[int]:

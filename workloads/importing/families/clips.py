@@ -11,9 +11,9 @@ from workloads.importing.families.sliding import Window, share, slide
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels, normal
-from workloads.network.frames import Frames
-from workloads.network.layer import Layer
-from workloads.network.shapes import output_extent
+from workloads.network.layers.frames import Frames
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.shapes import output_extent
 
 
 def slide_clip(

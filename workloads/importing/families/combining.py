@@ -11,7 +11,7 @@ from workloads.importing.families.moving import axis_of, expand, part, reshape
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, broadcast, derived, position_dims, size_of
 from workloads.importing.views import CHANNELS, extent_of, is_channels
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 
 def activate(value: Value, is_exponential: bool = False) -> Value:

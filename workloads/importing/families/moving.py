@@ -12,7 +12,7 @@ from workloads.importing.families.sliding import resize
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, checked, derived, position_dims, size_of
 from workloads.importing.views import CHANNELS, COLUMNS, REPEATS, ROWS, Atom, full, is_channels
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
 
 
 def axis_of(value: Value, axis: int) -> int:

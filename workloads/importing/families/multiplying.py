@@ -23,8 +23,8 @@ from workloads.importing.views import (
     repeats_in,
     without_repeats,
 )
-from workloads.network.layer import Layer, Note
-from workloads.network.types import Experts
+from workloads.network.layers.layer import Layer, Note
+from workloads.network.layers.types import Experts
 
 
 def linear(

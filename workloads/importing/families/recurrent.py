@@ -15,7 +15,7 @@ from workloads.importing.families.moving import concat, part
 from workloads.importing.families.multiplying import linear
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 

@@ -9,9 +9,9 @@ from workloads.errors import NetworkError
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, size_of
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
-from workloads.network.layer import Layer, Note
-from workloads.network.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent
-from workloads.network.windows import Method, resize_window, transposed_padding
+from workloads.network.layers.layer import Layer, Note
+from workloads.network.layers.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent
+from workloads.network.layers.windows import Method, resize_window, transposed_padding
 
 
 @dataclass(frozen=True)

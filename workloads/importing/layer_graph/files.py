@@ -27,10 +27,10 @@ By op it has too
     concat                    by channel
     pad                       padding; goes into the conv or pool that reads it
 
-A conv or pool over the frames of a clip (workloads/network/frames.py) has "frames" too: how many its inputs have, and
+A conv or pool over the frames of a clip (network/layers/frames.py) has "frames" too: how many its inputs have, and
 kernel, stride and padding along time. Its maps are the frames one below the other, [1, C, frames * H, W].
 
-Language models (workloads/network/types.py):
+Language models (workloads/network/layers/types.py):
 
     matmul                    a third input: rows below those of the second, a cache and then new rows; operand_heads
                               where the second operand has fewer heads than the first, each for several of them
@@ -56,11 +56,11 @@ from workloads.errors import FileFormatError, NetworkError, shown
 from workloads.files import read_mapping, write_atomic
 from workloads.importing.layer_graph.marks import marks_of
 from workloads.importing.layer_graph.reader import read_nodes
-from workloads.network.concats import sources
-from workloads.network.layer import Layer
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import ELEMENTWISE_OPS, SPREAD_OPS, WINDOW_OPS
+from workloads.network.layers.shapes import Shape, check_name
 from workloads.network.network import Network
-from workloads.network.ops import ELEMENTWISE_OPS, SPREAD_OPS, WINDOW_OPS
-from workloads.network.shapes import Shape, check_name
+from workloads.network.rewriting.concats import sources
 
 FORMAT = "layer-graph/1"
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from workloads.errors import NetworkError
 from workloads.importing.layer_graph.node import Node
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.types import INT8, Bits, Experts, bits_of, check_experts
 from workloads.network.network import Network
-from workloads.network.types import INT8, Bits, Experts, bits_of, check_experts
 
 MARKS = ("bits", "appended", "experts", "experts_used")
 

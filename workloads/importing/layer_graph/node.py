@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from workloads.errors import NetworkError, shown
-from workloads.network.ops import OPS
-from workloads.network.shapes import MAX_EXTENT, Shape, check_name
+from workloads.network.layers.ops import OPS
+from workloads.network.layers.shapes import MAX_EXTENT, Shape, check_name
 
 NODE_OPS = OPS | {"input", "embed", "pad"}
 DEFAULTS = {"stride": [1, 1], "padding": [0, 0, 0, 0], "dilation": [1, 1], "groups": 1}  #: of a convolution

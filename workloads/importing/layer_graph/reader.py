@@ -12,14 +12,14 @@ from typing import Any
 from workloads.errors import NetworkError
 from workloads.importing.layer_graph.marks import mark
 from workloads.importing.layer_graph.node import Node, nodes_of
-from workloads.network.attention import MOST_INPUTS, keys_and_values, positions_of
 from workloads.network.builder import Builder
-from workloads.network.frames import Frames
-from workloads.network.layer import Layer
+from workloads.network.layers.attention import MOST_INPUTS, keys_and_values, positions_of
+from workloads.network.layers.frames import Frames
+from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import DENSE_OPS, ELEMENTWISE_OPS, SPREAD_OPS
+from workloads.network.layers.shapes import MAX_BYTES, MAX_EXTENT, MAX_ROWS_OF, text, whole_operands
+from workloads.network.layers.types import INT8, bits_of
 from workloads.network.network import Network
-from workloads.network.ops import DENSE_OPS, ELEMENTWISE_OPS, SPREAD_OPS
-from workloads.network.shapes import MAX_BYTES, MAX_EXTENT, MAX_ROWS_OF, text, whole_operands
-from workloads.network.types import INT8, bits_of
 
 
 def read_nodes(name: str, entries: Sequence[Any], bits: object = None) -> Network:

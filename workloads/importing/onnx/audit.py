@@ -15,7 +15,7 @@ from workloads.importing.finishing import check_kept, loaded_in
 from workloads.importing.onnx.order import title
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 from workloads.network.network import Network
 
 #: operators with weights, and the places of those

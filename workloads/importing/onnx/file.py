@@ -24,11 +24,11 @@ from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, constant, derived, size_of
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
-    from workloads.importing.onnx.call import Call
+    from workloads.importing.onnx.operators.call import Call
 
 MAX_NODES = 2**17
 ON_UNSUPPORTED = ("error", "passthrough")
@@ -227,9 +227,9 @@ class _Reader:
             sketch.notes.append(Note(sketch.at, node.op_type, how))
 
     def _answer(self, node: Any) -> tuple[Value | list[Value], str]:
-        from workloads.importing.onnx.call import Call
-        from workloads.importing.onnx.constants import evaluate
-        from workloads.importing.onnx.table import CONTROL_FLOW, OPERATORS
+        from workloads.importing.onnx.operators.call import Call
+        from workloads.importing.onnx.operators.constants import evaluate
+        from workloads.importing.onnx.operators.table import CONTROL_FLOW, OPERATORS
 
         if node.op_type in CONTROL_FLOW or any(a.HasField("g") or a.graphs for a in node.attribute):
             return self._branch(node), "folded"

@@ -11,7 +11,7 @@ from workloads.importing.families.sliding import Window
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.weighted import pair
 from workloads.importing.values import Value, constant, derived
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 
 
 def _reshaped(call: TorchCall) -> Answer:

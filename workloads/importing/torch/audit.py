@@ -22,7 +22,7 @@ from workloads.importing.torch.functional import changed_by
 from workloads.importing.torch.inputs import Stored
 from workloads.importing.torch.weighted import WEIGHTED
 from workloads.importing.values import Value
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 from workloads.network.network import Network
 
 #: arguments whose numbers are not computed with: shapes, what is written over; and, of what no layer has to say, orders

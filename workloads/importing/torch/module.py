@@ -25,7 +25,7 @@ from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
 from workloads.importing.values import Value, constant, derived, size_of
-from workloads.network.layer import Note
+from workloads.network.layers.layer import Note
 from workloads.network.network import Network
 
 MAX_ROUNDS = 3  #: of taking operators apart: what they are made of may be unknown, too

@@ -6,12 +6,12 @@ import pytest
 
 import cocco.search.baselines.annealing as annealing_module
 import workloads
+from cocco.candidates.stream import Stream
+from cocco.effort.settings import Settings
 from cocco.problem.problem import on_hardware, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import SeparateBuffers
-from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import Cooling, _accepts, annealing
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
 from simulator import Accelerator

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from cocco.problem.genome import groups_of, random_labels
+from cocco.candidates.genome import groups_of, random_labels
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import on_hardware
-from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import _random_order, depth_order, dissolved, dynamic, improve
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from tests.helpers.random_problems import random_problem

@@ -8,13 +8,13 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import workloads
-from cocco.problem.genome import canonical, groups_of
+from cocco.candidates.genome import canonical, groups_of
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import Problem, on_hardware
-from cocco.problem.stream import Stream
 from cocco.search.baselines.dynamic import depth_order, dynamic, improve
 from cocco.search.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
 from cocco.search.baselines.greedy import greedy
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from tests.helpers.random_problems import random_problem

@@ -9,7 +9,7 @@ import networkx as nx
 
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.baselines.greedy import greedy
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from tests.helpers.random_problems import random_problem

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.settings import Settings
 from cocco.problem.problem import in_memory, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import Range, SeparateBuffers
-from cocco.problem.stream import Stream
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.two_step import Partitioned, coarse_grid, grid_search, random_search
 from cocco.search.pricing.genomes import Pricer

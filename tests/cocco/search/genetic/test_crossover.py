@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.problem.genome import Genome, canonical, groups_of, random_capacities, random_labels
-from cocco.problem.stream import Stream
-from cocco.search.genetic.crossover import average_capacities, crossover
-from cocco.search.genetic.repair import repair
+from cocco.candidates.genome import Genome, canonical, groups_of, random_capacities, random_labels
+from cocco.candidates.stream import Stream
+from cocco.search.genetic.operators.crossover import average_capacities, crossover
+from cocco.search.genetic.operators.repair import repair
 from tests.helpers.search_graphs import Script, chain, fixed, networks, spaced
 
 MOM = Genome([0, 1, 1, 3, 3, 3], ())  # Fig. 9b, layers counted from 0: {1}, {2, 3}, {4, 5, 6}

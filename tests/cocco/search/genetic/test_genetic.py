@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cocco.effort.settings import Settings
 from cocco.problem.problem import on_hardware, over_space
-from cocco.problem.settings import Settings
 from cocco.problem.space import Range, SeparateBuffers
 from cocco.search.genetic.genetic import genetic
 from simulator.accelerator import Accelerator

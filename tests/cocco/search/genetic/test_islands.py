@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cocco.problem.settings import Settings
+from cocco.effort.settings import Settings
 from cocco.search.genetic.islands import LEAST, Islands
 from cocco.search.genetic.population import Population
 

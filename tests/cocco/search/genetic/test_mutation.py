@@ -6,10 +6,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.problem.genome import Genome, canonical, groups_of, random_capacities, random_labels
-from cocco.problem.stream import Stream
-from cocco.search.genetic.mutation import merge_subgraphs, modify_node, mutate_capacity, shift_layers, split_subgraph
-from cocco.search.genetic.repair import repair
+from cocco.candidates.genome import Genome, canonical, groups_of, random_capacities, random_labels
+from cocco.candidates.stream import Stream
+from cocco.search.genetic.operators.mutation import (
+    merge_subgraphs,
+    modify_node,
+    mutate_capacity,
+    shift_layers,
+    split_subgraph,
+)
+from cocco.search.genetic.operators.repair import repair
 from tests.helpers.search_graphs import Script, chain, dag, diamond, fixed, networks, spaced
 
 PAIRS = Genome([0, 0, 2, 2, 4, 4], ())

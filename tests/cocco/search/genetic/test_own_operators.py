@@ -8,11 +8,11 @@ import pytest
 
 import cocco
 import workloads
-from cocco.problem.genome import Genome
+from cocco.candidates.genome import Genome
+from cocco.candidates.stream import Stream
+from cocco.effort.settings import Settings
 from cocco.problem.problem import over_space
-from cocco.problem.settings import Settings
-from cocco.problem.stream import Stream
-from cocco.search.genetic.breeder import Breeder
+from cocco.search.genetic.operators.breeder import Breeder
 
 NETWORK = workloads.load("vgg16")
 FEW: dict[str, Any] = {"samples": 300, "method": "ga", "keep": "none", "ranges": False}

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.problem.genome import canonical, connected_parts, groups_of
-from cocco.search.genetic.repair import break_cycles, repair, split_disconnected
+from cocco.candidates.genome import canonical, connected_parts, groups_of
+from cocco.search.genetic.operators.repair import break_cycles, repair, split_disconnected
 from tests.helpers.search_graphs import chain, dag, diamond, fixed, networks
 
 

@@ -10,9 +10,9 @@ from deap import algorithms, tools
 import cocco
 import cocco.search
 import workloads
-from cocco.problem.genome import Genome, canonical
+from cocco.candidates.genome import Genome, canonical
 from cocco.problem.problem import over_space
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from tests.helpers.random_graphs import random_network

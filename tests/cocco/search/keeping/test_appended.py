@@ -11,7 +11,7 @@ import cocco
 import workloads
 from cocco.bounds.kept import keep_question
 from cocco.problem.problem import on_hardware
-from cocco.search.keeping.exact import exact_plan
+from cocco.search.exact.exact import exact_plan
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloads
+from cocco.search.exact.state import START
 from cocco.search.keeping.beam import narrow
 from cocco.search.keeping.decode import choose_intervals
 from cocco.search.keeping.problem import KeepProblem, Need, made_and_read
-from cocco.search.keeping.state import START
 from simulator import Partition
 from simulator.partition.intervals import Span
 from simulator.partition.steps import steps_with

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from cocco.search.keeping.exact import exact_plan
-from cocco.search.keeping.question import KeepQuestion, KeptStep
+from cocco.search.exact.exact import exact_plan
+from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question

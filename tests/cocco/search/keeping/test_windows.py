@@ -8,13 +8,13 @@ from itertools import islice
 
 import pytest
 
-from cocco.problem.stream import Stream
-from cocco.search.keeping.exact import exact_plan, exact_way
-from cocco.search.keeping.moves import Memo
-from cocco.search.keeping.neighbourhood import Neighbourhood
-from cocco.search.keeping.orders import several_orders
-from cocco.search.keeping.route import Pricing, Route, route_of
-from cocco.search.keeping.window import FOUND, Limits, all_of
+from cocco.candidates.stream import Stream
+from cocco.search.exact.exact import exact_plan, exact_way
+from cocco.search.exact.moves import Memo
+from cocco.search.exact.neighbourhood import Neighbourhood
+from cocco.search.exact.orders import several_orders
+from cocco.search.exact.route import Pricing, Route, route_of
+from cocco.search.exact.window import FOUND, Limits, all_of
 from simulator import Partition
 from tests.helpers.every_kept_plan import all_orders, all_spans, cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question

@@ -9,8 +9,8 @@ import pytest
 
 import workloads
 from cocco.search.kernel.choice import has_kernel
-from simulator.model.cheapest import Goal, Room, cheapest_plan
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
+from simulator.model.layer.loops import loop_layer
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.looped import loop_ways
 from simulator.technology import KiB, Technology

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import workloads
+from cocco.effort.settings import Settings
 from cocco.problem.problem import on_hardware, over_space
-from cocco.problem.settings import Settings
 from cocco.search.genetic import engine as engines
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine
 from cocco.search.genetic.genetic import genetic

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import workloads
+from cocco.effort.settings import Settings
 from cocco.problem.problem import over_space
-from cocco.problem.settings import Settings
 from cocco.search.baselines.annealing import annealing
 from cocco.search.genetic.engine import FastEngine, ReferenceEngine, make_engine
 from cocco.search.genetic.genetic import genetic

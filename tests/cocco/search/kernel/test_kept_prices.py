@@ -9,7 +9,7 @@ import pytest
 
 from cocco.bounds.kept import kept_price
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.keeping.question import KeptStep
+from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.kernel.compiled import Compiled
 from simulator import Accelerator, Partition

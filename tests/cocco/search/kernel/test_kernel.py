@@ -8,10 +8,10 @@ import pytest
 
 import cocco
 import workloads
-from cocco.problem.genome import groups_of
+from cocco.candidates.genome import groups_of
+from cocco.effort.settings import Settings
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
-from cocco.problem.settings import Settings
 from cocco.problem.space import SeparateBuffers, SharedBuffer
 from cocco.search.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
 from cocco.search.genetic.engine import FastEngine, make_engine
@@ -21,14 +21,14 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.cost import total
 from simulator.model.pricing import Price, SubgraphModel
-from simulator.model.tiling import TileRule
+from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.judged import random_network_of
 from tests.helpers.random_problems import random_net, random_twin
 from tests.helpers.twin_search import assert_same_search
 from workloads import Builder
-from workloads.network.layer import Layer, Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

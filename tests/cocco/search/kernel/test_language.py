@@ -10,15 +10,15 @@ import pytest
 
 import cocco
 from cocco.bounds.kept import cheapest_plans, kept_price
-from cocco.problem.settings import Settings
-from cocco.search.keeping.question import KeptStep
+from cocco.effort.settings import Settings
+from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel
 from cocco.search.kernel.compiled import Compiled
 from simulator import Accelerator
-from simulator.model.cheapest import Goal, Room, cheapest_plan
 from simulator.model.cost import METRICS, total
 from simulator.model.kept import Kept
-from simulator.model.loops import loop_layer
+from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
+from simulator.model.layer.loops import loop_layer
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from simulator.partition.steps import steps_of

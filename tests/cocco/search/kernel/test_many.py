@@ -8,13 +8,13 @@ from functools import partial
 
 import pytest
 
-from cocco.allocation import complete
+from cocco.allocation.exact import complete
 from cocco.allocation.problem import make_problem
 from cocco.bounds.enumeration import enumerated
 from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import patterns_of
+from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem, on_hardware
-from cocco.problem.settings import Settings
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.kernel.compiled import twin_of
 from simulator import Accelerator

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.problem.genome import Genome, groups_of, random_capacities, random_labels
+from cocco.candidates.genome import Genome, groups_of, random_capacities, random_labels
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import on_hardware, over_space
-from cocco.problem.stream import Stream
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.genomes import LeanModel, Pricer
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 import workloads
-from cocco.problem.genome import Genome, random_capacities, random_labels
-from cocco.problem.judge import judged_plans
+from cocco.candidates.genome import Genome, random_capacities, random_labels
+from cocco.candidates.judge import judged_plans
+from cocco.candidates.stream import Stream
 from cocco.problem.problem import Problem, on_hardware, over_space
-from cocco.problem.stream import Stream
-from cocco.search.genetic.repair import repair
+from cocco.search.genetic.operators.repair import repair
 from cocco.search.keeping.genome import decoded
 from cocco.search.pricing.genomes import Pricer
 from simulator.accelerator import Accelerator

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import pytest
 
-from cocco.problem.genome import connected_parts
+from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.compiled import subgraph_costs

@@ -12,8 +12,8 @@ import pandas
 import pytest
 from pandas.testing import assert_frame_equal
 
+from cocco.allocation.exact.telamalloc import Backtracking, DecisionPoint, telamalloc
 from cocco.allocation.problem import make_problem
-from cocco.allocation.telamalloc import Backtracking, DecisionPoint, telamalloc
 from experiments.paper.related import backtracks, instances, learned_backtracking
 from experiments.paper.related.boosting import Forest, fit
 from simulator.allocation.buffers import Buffer

@@ -1,0 +1,1 @@
+"""The allocator's engine in Cython, and nothing else."""

@@ -1,0 +1,1 @@
+"""Quick allocations, and repairs of those that do not fit."""

@@ -1,0 +1,1 @@
+"""What a search proposes: genomes, how they are drawn, coded and judged."""

@@ -1,0 +1,98 @@
+"""The networks that a command names: built in, or read from files, and what the reader has to say about them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import workloads
+from cocco.output.text.layout.numbers import counted
+from workloads.errors import NetworkError
+from workloads.network.network import Network
+from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
+
+SHOWN = 4  #: operators that a note names
+STEP = ("phase", "length", "past", "layers", "attention")  #: options of networks: all but the last of language models
+
+
+def load(name: str, options: Namespace) -> Network:
+    """Return a network with the requested bits."""
+    network, bits = _read(name, options), getattr(options, "bits", None)
+    _say_attention(network, options)
+    return network.retyped(bits) if bits else network
+
+
+def _read(name: str, options: Namespace) -> Network:
+    """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
+    _check_source(name)
+    asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
+    attention = asked.pop("attention", "layers")
+    if not _is_onnx(name):
+        _check_extents(name, options)
+        return workloads.load(name, attention=attention, **asked)
+    if asked:
+        raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only language models that are built in do")
+    extents = dict(getattr(options, "extents", None) or [])
+    network = workloads.load(name, attention=attention, unsupported=options.unsupported, extents=extents)
+    _say_batches(network)
+    passed = [note for note in network.notes if note.how == "passed"]
+    if passed:
+        named = ", ".join(f"{note.node} ({note.op})" for note in passed[:SHOWN])
+        more = ", ..." if len(passed) > SHOWN else ""
+        print(
+            f"cocco: note: {network.name}: {counted(len(passed), 'operator')} not understood; "
+            f"their input is passed on: {named}{more}",
+            file=sys.stderr,
+        )
+    return network
+
+
+def _say_attention(network: Network, options: Namespace) -> None:
+    """Warn on stderr if attention was requested in blocks but not all of it is."""
+    found = {note.how for note in network.notes}
+    if getattr(options, "attention", None) == "blocks" and (LEFT in found or MADE not in found):
+        print(f"cocco: note: {network.name}: attention: {attention_text(network)}", file=sys.stderr)
+
+
+def _check_source(name: str) -> None:
+    """Refuse a path that is no file of a network."""
+    if os.sep in name and not Path(name).suffix and not Path(name).is_file():
+        what = "is a folder" if Path(name).is_dir() else "is not there"
+        raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
+
+
+def _is_onnx(name: str) -> bool:
+    return name.lower().endswith(".onnx")
+
+
+def _check_extents(name: str, options: Namespace) -> None:
+    """Refuse what only ONNX files have where no network of the command line is one: names of extents, operators."""
+    given = getattr(options, "extents", None)
+    is_onnx = any(_is_onnx(each) for each in getattr(options, "networks", None) or [name])
+    if given and not is_onnx:
+        word = "=".join(str(each) for each in given[0])
+        raise NetworkError(f"{name}: takes no --extent {word}; only ONNX files have extents with names")
+    if getattr(options, "unsupported", "error") != "error" and not is_onnx:
+        raise NetworkError(f"{name}: takes no --unsupported {options.unsupported}; only ONNX files have such operators")
+
+
+def _say_batches(network: Network) -> None:
+    """Say on stderr which inputs have a batch that is read as 1."""
+    batches = [note for note in network.notes if note.how == "batch"]
+    if batches:
+        named = ", ".join(f"{note.node} ({note.op})" for note in batches[:SHOWN])
+        print(f"cocco: note: {network.name}: read with a batch of 1: {named}", file=sys.stderr)
+
+
+def counts(network: Network, layers: object) -> dict[str, Any]:
+    """Return the name, the layers (their number, or each of them) and the sums of a network."""
+    return {
+        "name": network.name,
+        "layers": layers,
+        "edges": network.edges,
+        "macs": network.macs,
+        "weight_bytes": network.weight_bytes,
+    }

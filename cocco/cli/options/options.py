@@ -1,0 +1,276 @@
+"""Options that several commands take: networks, buffers, machine, space, search."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from typing import Any, get_args
+
+from cocco.cli.options import values
+from cocco.cli.options.effort import add_search_effort
+from cocco.cli.options.of_methods import Of
+from cocco.cli.options.usage import Parser
+from cocco.output.text.layout.tables import FORMATS
+from cocco.problem.names import Count, Keep
+
+DEFAULT_KEEP: Keep = "auto"
+
+PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
+NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
+PARTITION = (
+    "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
+    "every layer alone"
+)
+NETWORK_OR_RUN = f"{NETWORK}; or the folder of a run, for its network, plan and hardware"
+
+
+def add_network(parser: Parser, or_run: bool = False) -> None:
+    """Add the one network that a command is about; or_run: whether a run may say which."""
+    parser.add_argument(
+        "network", metavar="NETWORK|DIR" if or_run else "NETWORK", help=NETWORK_OR_RUN if or_run else NETWORK
+    )
+    add_unsupported(parser)
+
+
+def add_networks(parser: Parser) -> None:
+    """Add the networks that share a memory, and their weights."""
+    parser.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK)
+    parser.add_argument(
+        "--weights", type=values.number, nargs="+", metavar="W",
+        help="how much each network counts, in the order of the networks; default: 1 each",
+    )  # fmt: skip
+    add_unsupported(parser)
+
+
+def add_unsupported(parser: Parser) -> None:
+    """Add what becomes of operators of an ONNX file that are not understood."""
+    parser.add_argument(
+        "--unsupported", choices=("error", "passthrough"), default="error",
+        help="operators of an ONNX file that are not understood: an error (default), or they pass their input on",
+    )  # fmt: skip
+    parser.add_argument(
+        "--extent", type=values.extent, action="append", metavar="NAME=N", dest="extents",
+        help="a symbolic extent of an ONNX file, by its name, or by input and axis (ids.1=512); may be repeated; those "
+        "of batches are 1 unless given",
+    )  # fmt: skip
+    add_language(parser)
+
+
+def add_language(parser: Parser) -> None:
+    """Add the options that select the step of a built-in language model."""
+    group = parser.add_argument_group("language models (built-in ones)")
+    group.add_argument(
+        "--phase", choices=("prefill", "decode"),
+        help="prefill (default): the whole prompt; decode: the next token, after those in the cache",
+    )  # fmt: skip
+    group.add_argument("--length", type=values.count, metavar="N", help="new tokens; default: 512, and 1 in decode")
+    group.add_argument(
+        "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
+    )
+    group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
+    parser.add_argument(
+        "--attention", choices=("layers", "blocks"),
+        help="attention of any network: layers (default): scores, softmax and context; blocks: one layer, which passes "
+        "by keys and values in blocks with a running softmax; show says where that cannot be",
+    )  # fmt: skip
+    parser.add_argument(
+        "--bits", type=values.bits, metavar="KIND=N[,...]",
+        help="bits of the integers of all networks, or fp8, bf16, fp16, fp32, such as weights=4,cache=fp8; kinds: "
+        "weights, activations, cache, sums; default: as the network says, else the paper's INT8, with sums of 32 bits",
+    )  # fmt: skip
+
+
+def add_json(parser: Parser) -> None:
+    """Add how the answer is printed, the last options of every command."""
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
+    how.add_argument(
+        "--format", choices=FORMATS, default=FORMATS[0],
+        help="table: words and tables within the columns of the terminal, or 80 (default); csv, markdown: the tables "
+        "alone, as they are shown, an empty line between them",
+    )  # fmt: skip
+
+
+def add_folder(parser: Parser, files: str) -> None:
+    """Add the folder that a run is written to; files: what it gets."""
+    parser.add_argument("-o", "--output", metavar="DIR", help=f"write the answer to this folder: {files}")
+    parser.add_argument(
+        "--force", action="store_true",
+        help="write into the folder of -o even where it holds the run of another question, whose files then go",
+    )  # fmt: skip
+
+
+def add_buffers(parser: Parser) -> None:
+    """Add the buffers of given hardware."""
+    group = parser.add_argument_group("hardware: two buffers, or one for both")
+    group.add_argument("--global-buffer", type=values.size, metavar="SIZE", help="for activations, of one core")
+    group.add_argument("--weight-buffer", type=values.size, metavar="SIZE", help="for weights, of one core")
+    group.add_argument("--shared-buffer", type=values.size, metavar="SIZE", help="for both, of one core")
+
+
+def add_space(parser: Parser) -> None:
+    """Add the memories to choose from."""
+    group = parser.add_argument_group("space: the memories to choose from")
+    kinds = group.add_mutually_exclusive_group()
+    kinds.add_argument("--shared", action="store_true", help="one buffer (the default); 128KB:3072KB:64KB")
+    kinds.add_argument(
+        "--separate", action="store_true",
+        help="a global and a weight buffer; 128KB:2048KB:64KB and 144KB:2304KB:72KB",
+    )  # fmt: skip
+    group.add_argument(
+        "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
+        help="candidates other than these of the paper; with --separate twice, the global buffer first",
+    )  # fmt: skip
+
+
+def add_count(parser: Parser) -> None:
+    """Add whose buffers count where the memory is chosen."""
+    parser.add_argument(
+        "--count", choices=get_args(Count), default="one",
+        help="whose buffers are the capacity in the cost and in limits: those of one core, as in the paper (the "
+        "default), or of all cores",
+    )  # fmt: skip
+
+
+def add_machine(parser: Parser, cores_axis: bool = False) -> None:
+    """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be given."""
+    group = parser.add_argument_group("machine and model")
+    group.add_argument(
+        "--hardware", metavar="FILE|DIR", dest="hardware_file",
+        help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'), or the folder of "
+        "a run, for what that recommends; options take precedence over it",
+    )  # fmt: skip
+    unset = argparse.SUPPRESS  # cocco.cli.options.hardware.settle puts in what the file says, or the default
+    whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}
+    if cores_axis:
+        group.add_argument(
+            "--cores", type=values.counts, default=unset, metavar="N [N ...]",
+            help="cores that share a network; default 1; several numbers: a search for each, one table and one picture",
+        )  # fmt: skip
+    else:
+        group.add_argument("--cores", **whole, help="cores that share a network; default 1")
+    group.add_argument("--batch", **whole, help="samples computed together; default 1")
+    group.add_argument(
+        "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",
+        help="tensors that a subgraph of several layers may hold; default 64, as in the paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--groups-apart", action="store_true", default=unset,
+        help="subgraphs may run one group of channels (one head of attention) after the other; one core; not in the "
+        "paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--tile-rule", choices=("exact", "paper"), default=unset,
+        help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
+    )  # fmt: skip
+
+
+def add_mapper(parser: Parser) -> None:
+    """Add how layers run on the PE array."""
+    parser.add_argument(
+        "--mapper", choices=("enumerate", "tiled", "cosa"), default=argparse.SUPPRESS,
+        help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
+        "update, with its reads; cosa: CoSA's program for each update (extra 'solvers'). A search with tiled or cosa "
+        "takes the reference engine",
+    )  # fmt: skip
+
+
+def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
+    """Add what a search for a partition takes."""
+    group = add_samples(parser)
+    group.add_argument(
+        "--method", choices=methods, default="auto",
+        help="the algorithm. auto: exact where it finishes soon, beside ga (default); ga: genetic; exact: enumeration; "
+        + more,
+    )  # fmt: skip
+    group.add_argument(
+        "--metric", choices=("ema", "energy", "latency"), default=metric,
+        help=f"what to minimize: off-chip bytes, pJ or cycles; default {metric}",
+    )  # fmt: skip
+    group.add_argument(
+        "--plain", action="store_true",
+        help="the paper's genetic algorithm, without founders, islands, shift-layers and polish; with auto it is ga",
+    )  # fmt: skip
+    group.add_argument(
+        "--prove", action="store_true",
+        help="where the optimum is not proved, find a better lower bound with solvers, which takes minutes "
+        "(extra 'solvers')",
+    )  # fmt: skip
+
+
+def add_keep(parser: Parser, has_plain: bool = True) -> None:
+    """Add whether tensors may stay on chip; has_plain: whether the command has --plain."""
+    default = "default; with --plain: none" if has_plain else "default"
+    parser.add_argument(
+        "--keep", choices=("auto", "none"),
+        help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
+        "plan costs less, where that finishes; none: as in the paper",
+    )  # fmt: skip
+
+
+def keep_of(options: Namespace) -> Keep:
+    """Return whether tensors may stay on chip; unless stated, as in the paper if its search is requested."""
+    if options.keep is not None:
+        found: Keep = options.keep
+        return found
+    return "none" if getattr(options, "plain", False) else DEFAULT_KEEP
+
+
+def method_of(options: Namespace) -> str:
+    """Return the algorithm: the paper's, without a proof, if its search is requested and nothing else stated."""
+    found: str = options.method
+    return "ga" if options.plain and found == "auto" else found
+
+
+def add_samples(parser: Parser) -> Any:
+    """Add samples, seed, engine and threads; return the group."""
+    group = parser.add_argument_group("search")
+    add_search_effort(group)
+    group.add_argument(
+        "--samples", type=values.count, metavar="N",
+        help="genomes to price; default: those of the effort, 50000; of methods without (exact, greedy, dp) no matter",
+    )  # fmt: skip
+    add_seed(group)
+    add_engine(group)
+    group.add_argument("--threads", type=values.count, default=1, metavar="N", help="of the fast engine; default 1")
+    group.add_argument(
+        "--workers", type=values.count, default=1, metavar="N",
+        help="processes that work for one search (of several numbers of --cores: each for one of them), with the same "
+        "answer; default 1",
+    )  # fmt: skip
+    group.add_argument(
+        "--dask", type=values.address, metavar="tcp://HOST:PORT",
+        help="a dask scheduler whose workers do so instead (extra 'dask')",
+    )  # fmt: skip
+    group.add_argument(
+        "--progress", action="store_true",
+        help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",
+    )  # fmt: skip
+    return group
+
+
+def add_engine(parser: Any) -> None:
+    """Add which twin of the engine searches."""
+    parser.add_argument(
+        "--engine", choices=("fast", "reference"),
+        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+    )  # fmt: skip
+
+
+def add_seed(parser: Any) -> None:
+    """Add the seed."""
+    parser.add_argument(
+        "--seed",
+        type=values.seed,
+        default=0,
+        metavar="S",
+        help="of the random numbers, where a method has some; default 0",
+    )
+
+
+def add_addresses(parser: Parser, verified: str = "") -> None:
+    """Add the question where every region lies; verified: what to say of executing there."""
+    parser.add_argument(
+        "--addresses", action="store_true",
+        help=f"the start and end of every region, and whether all of them find a place{verified}",
+    )  # fmt: skip

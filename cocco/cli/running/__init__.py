@@ -1,0 +1,1 @@
+"""How a command's work is run, told, resumed and interrupted."""

@@ -1,0 +1,145 @@
+"""What a running search shows: a bar on a terminal, lines if requested, otherwise nothing.
+
+A second thread moves the clock, so that a stage that takes long is no silence either.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from threading import Event, Thread
+from typing import Any, TextIO
+
+from cocco.effort.stages import PROGRESS, Stage
+
+BEAT_SECONDS = 0.5  #: between two looks at the bar; our choice
+LINE_SECONDS = 1.5  #: between two lines of one stage; our choice: nothing is silent for 2 seconds
+SEARCH = "search"
+
+
+class Shown:
+    """The stage that a search is in, as words.
+
+    best: how a search says what it found so far, such as "best {:.6g}".
+    """
+
+    def __init__(self, samples: int, best: str) -> None:
+        self.words, self.began = best, time.monotonic()
+        self.stage = Stage("start", 0, samples)
+        self.found: Any = None
+        self.done = 0  # samples of the search; fewer than before: it is another one
+
+    def samples(self, done: int, wanted: int, found: Any) -> None:
+        """Take what the search says after each generation."""
+        is_anew = self.found is None or not isinstance(found, float) or done <= self.done
+        self.found, self.done = found if is_anew else min(found, self.found), done
+        self._take(Stage(SEARCH, min(done, wanted), wanted, "samples", self.stage.best, self.stage.bound))
+
+    def told(self, stage: Stage) -> None:
+        """Take another stage."""
+        self._take(stage)
+
+    def text(self) -> str:
+        """Return the stage, how far it is, what is known, and the seconds so far."""
+        stage = self.stage
+        parts = [f"{stage.name} {stage.done:,} of {stage.total:,} {stage.unit}".strip() if stage.total else stage.name]
+        return ", ".join([*parts, *self.known(), f"{time.monotonic() - self.began:.0f} s"])
+
+    def known(self) -> list[str]:
+        """Return the best and the gap, as far as they are known."""
+        best = min(self.stage.best, self.found) if isinstance(self.found, float) else self.stage.best
+        found = best if best < math.inf else self.found
+        gap = self.stage._replace(best=best).gap
+        said = [] if found is None else [self.words.format(found)]
+        return said if gap is None else [*said, f"gap {100 * gap:.1f} %"]
+
+    def _take(self, stage: Stage) -> None:
+        self.stage = stage
+
+
+class Lines(Shown):
+    """A line for each stage, and for one that takes long one more every so often."""
+
+    def __init__(self, samples: int, best: str, stream: TextIO) -> None:
+        super().__init__(samples, best)
+        self.stream, self.last = stream, -math.inf
+
+    def _take(self, stage: Stage) -> None:
+        is_new = stage.name != self.stage.name
+        self.stage = stage
+        self.beat(is_new)
+
+    def beat(self, is_new: bool = False) -> None:
+        """Print a line where the last one is old, or of another stage."""
+        now = time.monotonic()
+        if is_new or now - self.last >= LINE_SECONDS:
+            self.last = now
+            self.stream.write(f"cocco: {self.text()}\n")  # in one piece: two threads write
+            self.stream.flush()
+
+
+class Bar(Shown):
+    """A tqdm bar that restarts with each stage."""
+
+    def __init__(self, samples: int, best: str, bar: Any) -> None:
+        super().__init__(samples, best)
+        self.bar, self.last = bar, -math.inf
+
+    def _take(self, stage: Stage) -> None:
+        is_new = stage.name != self.stage.name
+        self.stage = stage
+        if is_new:
+            self.bar.unit = f" {stage.unit}"
+            self.bar.reset(stage.total or None)
+        self.beat(is_new)
+
+    def beat(self, is_new: bool = True) -> None:
+        """Draw the bar where it has stood for a moment."""
+        now = time.monotonic()
+        if is_new or now - self.last >= BEAT_SECONDS:
+            self.last = now
+            self.bar.set_description_str(self.stage.name, refresh=False)
+            self.bar.set_postfix_str(", ".join(self.known()), refresh=False)
+            self.bar.n, self.bar.total = self.stage.done, self.stage.total or None
+            self.bar.refresh()
+
+
+@contextmanager
+def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[Shown | None]:
+    """Yield what shows a search: a bar on a terminal, lines if requested, else None."""
+    if sys.stderr is not None and sys.stderr.isatty():
+        from tqdm import tqdm
+
+        tqdm.monitor_interval = 0  # no thread of its own: ours draws
+        with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
+            drawn = Bar(samples, best, bar)
+            with _beating(drawn.beat):
+                yield drawn
+            drawn.beat()  # a search that is done before the bar would move shows its end all the same
+    elif is_asked and sys.stderr is not None:
+        lines = Lines(samples, best, sys.stderr)
+        with _beating(lines.beat):
+            yield lines
+    else:
+        yield None
+
+
+@contextmanager
+def _beating(beat: Callable[[], object]) -> Iterator[None]:
+    """Call this again and again in a thread of its own."""
+    is_over = Event()
+
+    def run() -> None:
+        while not is_over.wait(BEAT_SECONDS):
+            beat()
+
+    thread = Thread(target=run, name=PROGRESS, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        is_over.set()
+        thread.join()

@@ -1,0 +1,102 @@
+"""What the commands that search share: the way from the question to the answer, its files and its words."""
+
+from __future__ import annotations
+
+import sys
+import time
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cocco.cli.options.hardware import MAPPER
+from cocco.cli.options.output import CODES, print_answer, searched
+from cocco.cli.running.interrupts import STOPPED
+from cocco.cli.running.progress import shown as progress_shown
+from cocco.cli.running.resume import Resumed
+from cocco.effort.stages import watched_by
+from cocco.exploration.cores import CoresAxis
+from cocco.exploration.front import Front
+from cocco.exploration.limits import Limited
+from cocco.exploration.result import Result
+from cocco.output.folders.written.about import About, versions
+from cocco.output.folders.written.ready import ready
+from cocco.output.text.searches.search import work_of
+from cocco.problem.space import SharedBuffer, Space
+from workloads.network.network import Network
+
+Found = Result | Front | Limited | CoresAxis
+Progress = Callable[[int, int, Any], None]
+
+
+class Shown(NamedTuple):
+    """How an answer is shown and saved."""
+
+    content: dict[str, Any]  #: what --json prints
+    text: Callable[[], str]
+    save: Callable[[float], Sequence[Path]]  #: writes the files and returns their paths; takes the seconds it took
+    proofs: Sequence[str] = ()  #: the commands that execute the plans
+
+
+def run_search(
+    options: Namespace,
+    folder: Path | None,
+    files: Sequence[str],
+    find: Callable[[Progress | None], Found],
+    show: Callable[[Any], Shown],
+    best: str,
+    resumed: Callable[[], Resumed] | None = None,
+) -> int:
+    """Search, say how it ended, save into the folder if there is one, print; return the exit code.
+
+    The files are checked before the search starts, and the answer is printed even where saving it fails. best: how
+    the bar says what was found so far. resumed: the steps of a search that can go on where it was killed.
+    """
+    written: Sequence[Path] = ()
+    with ready(folder, files) if folder else nullcontext():
+        steps = resumed() if resumed is not None else None
+        start = time.monotonic()
+        with progress_shown(options.samples, best, options.progress) as view:
+            with watched_by(None if view is None else view.told), steps.steps() if steps else nullcontext():
+                found, is_stopped = searched(lambda: find(None if view is None else view.samples))
+        seconds = time.monotonic() - start
+        how = "stopped by Ctrl-C, this is the best so far: " if is_stopped else ""
+        what = work_of(found) if isinstance(found, Result) else "samples"
+        what = what.replace("samples", "sample", found.samples == 1)
+        print(f"cocco: {how}{found.samples:,} {what} in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        shown = show(found)
+        try:
+            if folder:
+                written = shown.save(seconds)
+        finally:
+            print_answer(options, lambda: shown.content, shown.text)
+        if steps is not None and not is_stopped:
+            steps.end()
+    if written:
+        parts = ["\n  ".join(["\nWritten:", *map(str, written)])]
+        parts += ["\n  ".join(["Prove it by execution:", *shown.proofs])] if shown.proofs else []
+        print("\n".join(parts), file=sys.stderr if options.json else sys.stdout)
+    return STOPPED if is_stopped else CODES.get(found.status, 0)
+
+
+def about(
+    options: Namespace, settings: dict[str, Any], found: Found, result: dict[str, Any], seconds: float
+) -> dict[str, Any]:
+    """Return what result.json holds."""
+    return About(options.line, settings, options.seed, versions(), found.engine, round(seconds, 3), result).to_json()
+
+
+def settings_of(options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str]) -> dict[str, Any]:
+    """Return what a run folder keeps of the question: networks, weights, space and these options."""
+    mapper = getattr(options, "mapper", MAPPER)
+    return {
+        "networks": [network.name for network in networks],
+        "weights": options.weights or [1.0] * len(networks),
+        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
+        **{key: getattr(options, key) for key in keys},
+        "technology": options.technology.to_json(),
+        **({} if mapper == MAPPER else {"mapper": mapper}),
+        **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
+    }

@@ -1,0 +1,1 @@
+"""How hard to try, and how work is counted, told, resumed and stopped."""

@@ -1,0 +1,1 @@
+"""CoSA's mixed-integer program of one layer's mapping, solved and decoded."""

@@ -1,0 +1,1 @@
+"""Mappings drawn at random and polished."""

@@ -1,0 +1,1 @@
+"""Run folders as they are read, each file by its form."""

@@ -1,0 +1,114 @@
+"""The folder of a front as plain data, checked: what `cocco pareto -o` or `cocco explore --minimize -o` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cocco.output.folders.read.compared import SAME
+from cocco.output.folders.read.placing import Placing, placing_of
+from cocco.output.folders.read.reading import NUMBER, Reader, table_of
+from cocco.output.folders.read.run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
+from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES, About
+from cocco.output.text.layout.numbers import buffer_columns
+from cocco.problem.criteria import CRITERIA
+from simulator.accelerator import Accelerator
+from simulator.model.subgraph.tiling import TileRule
+from workloads.errors import FileFormatError
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False)
+class FrontRun:
+    """What a search for a front, or for the least of a criterion under limits, answered.
+
+    Under limits there is one point, and accelerator and networks are its plan. If no memory meets the limits, these are
+    None and empty, and the point is the nearest one.
+    """
+
+    folder: Path
+    about: About
+    method: str
+    objectives: tuple[str, ...]
+    names: tuple[str, ...]  #: of the networks
+    status: str
+    samples: int
+    minimize: str | None
+    limits: dict[str, float]  #: by criterion
+    accelerator: Accelerator | None
+    tile_rule: TileRule
+    networks: tuple[RunNetwork, ...]
+    front: pandas.DataFrame  #: as pareto.csv
+    points: pandas.DataFrame  #: as samples.csv
+    placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether one criterion was minimised under limits."""
+        return self.minimize is not None
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The objectives as they are drawn, the first across: the capacity where it is one of them."""
+        return tuple(sorted(self.objectives, key=lambda name: name != "capacity"))
+
+
+def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
+    """Return the front in a folder."""
+    limited = "minimize" in result.content
+    minimize = result.one_of("minimize", CRITERIA) if limited else None
+    limits = _limits(result) if limited else {}
+    plans = plans_of(result) if limited and "nearest" not in result.content else []
+    points = _table(folder / SAMPLES, ["sample"])
+    objectives = _objectives(folder, points)
+    columns = [CRITERIA[name].column for name in objectives]
+    front = _table(folder / FRONT, [*columns, "partition"], texts=["partition"])
+    told = [result] if limited else result.items("front")
+    if len(front) != len(told):
+        raise FileFormatError(f"{folder / 'pareto.csv'}: has {len(front)} rows, {RESULT} tells of {len(told)} points")
+    for row, point in zip(front.to_dict("records"), told):
+        point = point.inner("nearest") if "nearest" in point.content else point
+        for column in (each for each in columns if each in point.content):
+            if abs(row[column] - point.get(column, *NUMBER)) > SAME * abs(row[column]):
+                raise FileFormatError(
+                    f"{folder / FRONT}: {column} is {row[column]!r}, {RESULT} has {point.content[column]!r}"
+                )
+    names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
+    return FrontRun(
+        folder, about, "search under limits" if limited else result.get("method", str), objectives, tuple(names),
+        result.get("status", str), result.get("samples", int),
+        minimize, limits,
+        common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
+        tuple(map(placing_of, told)),
+    )  # fmt: skip
+
+
+def _objectives(folder: Path, points: pandas.DataFrame) -> tuple[str, ...]:
+    """Return the criteria that samples.csv has, in its order: those of the front, or of the limits and more."""
+    known = {unit.column: name for name, unit in CRITERIA.items()}
+    found = tuple(known[column] for column in points.columns if column in known)
+    if len(found) < 2:
+        raise FileFormatError(f"{folder / 'samples.csv'}: has fewer than two of the columns {', '.join(known)}")
+    return found
+
+
+def _limits(result: Reader) -> dict[str, float]:
+    inner = result.inner("limits")
+    known = {unit.column: name for name, unit in CRITERIA.items()}
+    for column in inner.content:
+        if column not in known:
+            raise FileFormatError(f"{result.path}: {inner.where}{column!r} is none of {', '.join(known)}")
+    return {known[column]: float(inner.get(column, int, float)) for column in inner.content}
+
+
+def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pandas.DataFrame:
+    """Return a table that has the buffers and these columns."""
+    table = table_of(path, texts)
+    missing = [column for column in needed if column not in table.columns]
+    if missing or not buffer_columns(table.columns):
+        raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}")
+    return table

@@ -1,0 +1,1 @@
+"""What a folder says, computed again from its plans."""

@@ -1,0 +1,1 @@
+"""Run folders as they are written, whole or not at all."""

@@ -1,0 +1,85 @@
+"""What result.json says about a search, and the names of the files next to it, for both writers and readers."""
+
+from __future__ import annotations
+
+import json
+import platform
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from cocco.candidates.code import version
+
+RESULT = "result.json"
+HISTORY = "history.csv"  #: of a run: a row per generation
+SAMPLES = "samples.csv"  #: a row per sample
+FRONT = "pareto.csv"  #: of a front: a row per point
+CORES = "cores.csv"  #: of runs for several numbers of cores: a row per number
+MARKS = (CORES, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
+PARTITIONS = "partitions"  #: of a front: the folder of the partition files
+SIZES = "sizes"  #: of a run: the folder of the partition files of other sizes
+PAGE, PAIR_PAGES = "report.html", "compare*.html"  #: of cocco report, about one run and about two
+MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
+
+
+@dataclass(frozen=True)
+class About:
+    """The question of a search and how it ended; the names of the fields are the keys of result.json."""
+
+    command: str
+    settings: dict[str, Any]
+    seed: int
+    versions: dict[str, str]  #: what it was computed with
+    engine: str
+    seconds: float | None  #: of wall time
+    result: dict[str, Any]  #: what --json prints
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return asdict(self)
+
+
+def remove_pages(folder: Path) -> None:
+    """Remove the pages about what a folder held before, as a new answer is written into it."""
+    for path in (folder / PAGE, *folder.glob(PAIR_PAGES)):
+        path.unlink(missing_ok=True)
+
+
+def json_text(about: dict[str, Any]) -> str:
+    """Return the text of result.json."""
+    return json.dumps(about, indent=1, allow_nan=False) + "\n"
+
+
+def csv_text(frame: Any) -> str:
+    """Return a table as CSV text, the same on every system."""
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def partition_names(networks: Sequence[str]) -> list[str]:
+    """Return partition.json, or partition-<network>.json for each if there are several."""
+    return [f"partition{end}.json" for end in _ends(networks)]
+
+
+def address_names(networks: Sequence[str]) -> list[str]:
+    """Return addresses.csv, or addresses-<network>.csv for each if there are several."""
+    return [f"addresses{end}.csv" for end in _ends(networks)]
+
+
+def _ends(networks: Sequence[str]) -> list[str]:
+    """Return what distinguishes the files of each network."""
+    if len(networks) == 1:
+        return [""]
+    found: list[str] = []
+    for network in networks:
+        stem = re.sub(r"[^A-Za-z0-9_.-]", "_", network)[:MAX_STEM]
+        ends = ("", *(f"-{number}" for number in range(2, len(networks) + 1)))
+        found.append(next(name for end in ends if (name := f"-{stem}{end}") not in found))
+    return found
+
+
+def versions() -> dict[str, str]:
+    """Return the versions with which a result is computed."""
+    return {"python": platform.python_version(), **{name: version(name) for name in ("cocco", "numpy", "deap")}}

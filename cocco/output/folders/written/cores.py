@@ -1,0 +1,45 @@
+"""The folder of `cocco explore --cores 1 2 4`: a run folder for each number of cores, the table, the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders.written import run
+from cocco.output.folders.written.about import CORES, csv_text
+from cocco.output.folders.written.atomic_write import whole
+from cocco.output.folders.written.ready import ready
+from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from cocco.exploration.cores import CoresAxis
+    from cocco.exploration.result import Result
+
+PICTURE = "cores"
+FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
+
+
+def folder_of(cores: int) -> str:
+    """Return the name of the inner run folder for this many cores."""
+    return f"cores-{cores}"
+
+
+def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
+    """Write all files or none, and return their paths; about: gives the result.json for each number of cores."""
+    frame = axis.to_frame()
+    with whole(folder) as new:
+        write_atomic(new / CORES, csv_text(frame))
+        written = [new / CORES]
+        for cores, result in zip(axis.cores, axis.results):
+            if not result.plans:
+                continue
+            names = run.file_names([evaluation.network for evaluation in result.evaluations])
+            with ready(folder / folder_of(cores), names), ready(new / folder_of(cores), ()) as inner:
+                written += run.save(inner, result, about(cores, result))
+        if frame["energy_pj"].notna().any():
+            from cocco.output import pictures
+
+            written += save_picture(new, PICTURE, pictures.cores_figure(axis))
+    return [folder / path.relative_to(new) for path in written]

@@ -1,0 +1,54 @@
+"""The folder of a run: the plans, result.json, tables and pictures, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders.written import addresses
+from cocco.output.folders.written.about import HISTORY, RESULT, SAMPLES, csv_text, json_text, partition_names
+from cocco.output.folders.written.atomic_write import whole
+from cocco.output.folders.written.sizes import save_sizes
+from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from cocco.allocation.address_map import AddressMap
+    from cocco.exploration.result import Result
+
+PICTURES = ("cost", "samples")
+
+
+def file_names(networks: Sequence[str]) -> list[str]:
+    """Return the names of all files that `save` writes for these networks."""
+    pictures = [f"{name}{suffix}" for name in PICTURES for suffix in PICTURE_FORMATS]
+    return [*partition_names(networks), RESULT, HISTORY, SAMPLES, *pictures]
+
+
+def save(folder: Path, result: Result, about: dict[str, Any], maps: Sequence[AddressMap] = ()) -> list[Path]:
+    """Write all files, or none, and return their paths; `about` is what result.json holds (`About`).
+
+    maps: where every region of each network lies, if requested.
+    """
+    with whole(folder) as new:
+        written = _save(new, result, about) + addresses.save(new, maps)
+    return [folder / path.relative_to(new) for path in written]
+
+
+def _save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
+    networks = [evaluation.network for evaluation in result.evaluations]
+    paths = [folder / name for name in partition_names(networks)] if result.plans else []
+    for plan, path in zip(result.plans, paths):
+        plan.save(path, result.accelerator)
+    texts = {RESULT: json_text(about), HISTORY: csv_text(result.history), SAMPLES: csv_text(result.points)}
+    for name, text in texts.items():
+        write_atomic(folder / name, text)
+        paths.append(folder / name)
+    paths += save_sizes(folder, result)
+    if result.plans:
+        from cocco.output import pictures
+
+        for name, draw in zip(PICTURES, (pictures.cost_figure, pictures.plane_figure)):
+            paths += save_picture(folder, name, draw(result))
+    return paths

@@ -1,0 +1,1 @@
+"""The scripts and the style of the page."""

@@ -1,0 +1,1 @@
+"""Tables, numbers and lines as text."""

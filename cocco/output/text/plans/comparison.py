@@ -1,0 +1,144 @@
+"""What compare and capacity print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.output.text.layout.numbers import capacity, counted, kilobytes, megabytes, table
+from cocco.output.text.plans.evaluation import group_text
+from cocco.output.text.plans.hardware import buffers, machine
+from cocco.plans.compare import Compared, Comparison, Difference
+from simulator import LeastCapacity, Partition
+
+SHOWN = 12  #: differences that are shown; our choice
+GROUPS = 3  #: subgraphs of a difference that are named; our choice
+
+
+def comparison_text(found: Comparison) -> str:
+    """Return the table of partitions, then where they differ."""
+    first = found.partitions[0].evaluation
+    title = (
+        f"{found.network} in {counted(len(found.partitions), 'partition')} on "
+        f"{buffers(first.accelerator)}{machine(first.accelerator)}"
+    )
+    parts = [title, _partitions(found.partitions)]
+    short = [f"  {each.name}: {why}" for each in found.partitions for why in each.evaluation.infeasible]
+    if short:
+        parts.append("\n".join(["Cannot run:", *short]))
+    return "\n\n".join([*parts, _differences(found)])
+
+
+def runs_text(names: Sequence[str], answers: Sequence[Sequence[str]], questions: Sequence[Sequence[str]]) -> str:
+    """Return two runs side by side: rows of their answers, and of how their questions differ."""
+    asked = "The same was asked."
+    if questions:
+        asked = "Asked differently:\n\n" + table(("", *names), [row[:3] for row in questions], left=3)
+    return f"{table(('', *names, 'change'), answers, left=3)}\n\n{asked}"
+
+
+def capacity_text(plan: Partition, runs: LeastCapacity, held: LeastCapacity) -> str:
+    """Return the least memories, and which subgraphs decide them."""
+    if not runs.fits:
+        return "\n".join([
+            f"Infeasible: {plan.network_name} runs like this in no memory",
+            *(f"  {each}" for each in runs.infeasible),
+        ])  # fmt: skip
+    rows = [
+        ("it runs (single layers streamed where they must)", *map(_size, _buffers(runs))),
+        ("all of it is held, nothing streamed", *map(_size, _buffers(held))),
+    ]
+    named = (
+        ("shared buffer", runs.shared_layers, held.shared_layers),
+        ("global buffer", runs.global_layers, held.global_layers),
+        ("weight buffer", runs.weight_layers, held.weight_layers),
+    )
+    deciding = [(name, _group(run), _group(hold)) for name, run, hold in named]
+    heads = ("decided by", "it runs", "all held")
+    return "\n\n".join([
+        f"{plan.network_name} in {counted(len(plan), 'subgraph')}: the least memory of one core on which",
+        table(("", "shared buffer", "or global buffer", "and weight buffer"), rows),
+        table(heads, deciding, left=3),
+    ])  # fmt: skip
+
+
+def _partitions(compared: Sequence[Compared]) -> str:
+    first = compared[0].evaluation
+    clock = first.accelerator.technology.clock_ghz
+    keeps = any(each.partition.keep for each in compared)
+    rows: list[tuple[object, ...]] = []
+    for each in compared:
+        found, least = each.evaluation, _least(each)
+        kept = [len(each.partition.keep)] if keeps else []
+        if not found.fits:
+            rows.append((each.name, len(each.partition), *kept, *["-"] * 7, least))
+            continue
+        base = first if first.fits else None
+        rows.append((
+            each.name, len(each.partition), *kept,
+            megabytes(found.ema_bytes), _change(found.ema_bytes, base.ema_bytes if base else None),
+            f"{found.energy_pj * 1e-9:.3f}", _change(found.energy_pj, base.energy_pj if base else None),
+            f"{found.latency_cycles / clock * 1e-6:.3f}",
+            _change(found.latency_cycles, base.latency_cycles if base else None),
+            f"{found.bandwidth_mean_bytes_per_cycle * clock:.1f} / {found.bandwidth_peak_bytes_per_cycle * clock:.1f}",
+            least,
+        ))  # fmt: skip
+    more = ["kept"] if keeps else []
+    heads = ("partition", "subgraphs", *more, "off-chip", "", "mJ", "", "ms", "", "GB/s mean / peak", "runs from")
+    return table(heads, rows)
+
+
+def _least(each: Compared) -> str:
+    if not each.least.fits:
+        return "no memory"
+    if each.evaluation.accelerator.is_shared:
+        return _size(each.least.shared_buffer)
+    return f"{_size(each.least.global_buffer)} + {_size(each.least.weight_buffer)}"
+
+
+def _differences(found: Comparison) -> str:
+    if not found.differences:
+        plans = {(each.partition.subgraphs, each.partition.keep) for each in found.partitions}
+        if len(plans) > 1:
+            return "The subgraphs are the same; the partitions differ in their order or in what they keep on chip."
+        return "The partitions are the same."
+    clock = found.partitions[0].evaluation.accelerator.technology.clock_ghz
+    shown = sorted(sorted(found.differences, key=_weight)[:SHOWN], key=found.differences.index)
+    rows: list[tuple[object, ...]] = []
+    for difference in shown:
+        for compared, side in zip(found.partitions, difference.sides):
+            costs: tuple[object, ...] = ("-", "-", "-")
+            if side.ema_bytes is not None and side.energy_pj is not None and side.latency_cycles is not None:
+                cycles = side.latency_cycles / clock
+                costs = (kilobytes(side.ema_bytes), f"{side.energy_pj * 1e-9:.3f}", f"{cycles * 1e-6:.3f}")
+            name = group_text(difference.layers) if compared is found.partitions[0] else ""
+            rows.append((name, compared.name, _subgraphs(side.subgraphs), *costs))
+    more = len(found.differences) - len(shown)
+    text = table(("where they differ", "partition", "subgraphs", "off-chip", "mJ", "ms"), rows, left=3)
+    return text + (f"\n  and {counted(more, 'more difference')}; --json prints all of them" if more else "")
+
+
+def _weight(difference: Difference) -> tuple[bool, int]:
+    """What cannot run first, then by how far the traffic differs."""
+    sizes = [side.ema_bytes for side in difference.sides if side.ema_bytes is not None]
+    return (len(sizes) == len(difference.sides), min(sizes, default=0) - max(sizes, default=0))
+
+
+def _subgraphs(groups: Sequence[Sequence[str]]) -> str:
+    named = " | ".join(map(group_text, groups[:GROUPS]))
+    return named if len(groups) <= GROUPS else f"{named} | ... ({len(groups)} subgraphs)"
+
+
+def _buffers(least: LeastCapacity) -> tuple[int | None, ...]:
+    return least.shared_buffer, least.global_buffer, least.weight_buffer
+
+
+def _group(layers: Sequence[str]) -> str:
+    return group_text(layers) if layers else "-"
+
+
+def _size(size: int | None) -> str:
+    return "-" if size is None else capacity(size)
+
+
+def _change(value: float, base: float | None) -> str:
+    return "" if base is None or value == base else f"{100 * (value / base - 1):+.1f} %"

@@ -1,0 +1,80 @@
+"""What evaluate --explain prints for people: where the bytes are, the best split, the capacity that suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cocco.output.text.layout.numbers import capacity, counted, kilobytes, megabytes, table
+from cocco.output.text.plans.evaluation import SCHEMES, group_text
+from cocco.output.text.plans.kept import reasons_text
+from cocco.plans.explain import Explained, Explanation
+from simulator.views.breakdown import Breakdown
+
+TENSORS = 8  #: tensors and weights of a subgraph that the text names; our choice
+CAPACITIES = {
+    "shared_buffer": "a shared buffer", "global_buffer": "a global buffer", "weight_buffer": "a weight buffer",
+}  # fmt: skip
+
+
+def explanation_text(found: Explanation, is_listed: bool = False) -> Iterator[str]:
+    """Yield a paragraph for each subgraph that is explained, on kept tensors, and what the repaired partition costs.
+
+    is_listed: whether the kept tensors are listed already.
+    """
+    for each in found.subgraphs:
+        yield "\n".join([_head(each), _tensors(each.bytes), *(f"  {line}" for line in _advice(each))])
+    if found.kept is not None:
+        yield from reasons_text(found.kept, is_listed)
+    if found.mended_evaluation is not None and found.mended is not None:
+        cost = found.mended_evaluation
+        yield (
+            f"With every subgraph that does not fit split like that: {counted(len(found.mended), 'subgraph')}, "
+            f"off-chip traffic {megabytes(cost.ema_bytes)}, energy {cost.energy_pj * 1e-9:.3f} mJ "
+            "(--json prints the partition)."
+        )
+
+
+def _head(each: Explained) -> str:
+    name, here = group_text(each.bytes.layers), each.bytes
+    if here.status == "infeasible":
+        return f"#{each.position} {name} does not fit: {here.reason}"
+    how = "is held" if here.status == "held" else "is streamed"
+    if here.order is not None:
+        how = f"runs in order {here.order}"
+    if here.scheme:
+        how += f" ({SCHEMES[here.scheme]})"
+    moved = "" if each.ema_bytes is None else f" and moves {kilobytes(each.ema_bytes)} off chip"
+    return f"#{each.position} {name} {how}{moved}"
+
+
+def _tensors(here: Breakdown) -> str:
+    rows: list[tuple[object, ...]] = [
+        (
+            tensor.tensor, tensor.role, kilobytes(tensor.main_bytes), kilobytes(tensor.side_bytes),
+            "-" if tensor.dram_bytes is None else kilobytes(tensor.dram_bytes),
+        )
+        for tensor in here.tensors[:TENSORS]
+    ]  # fmt: skip
+    rows += [(each.layer, "weights", kilobytes(each.weight_bytes), "", "") for each in here.weights[:TENSORS]]
+    more = max(0, len(here.tensors) - TENSORS) + max(0, len(here.weights) - TENSORS)
+    tile = "" if here.tile is None else f" at tiles of {here.tile[0]} x {here.tile[1]}"
+    total = (
+        f"  in all {kilobytes(here.activation_bytes)} of activations{tile}, {kilobytes(here.weight_bytes)} of weights"
+    )
+    heads = ("tensor", "is", "MAIN or weights", "SIDE", "off-chip")
+    return table(heads, rows, left=2) + (f"\n  and {more} smaller" if more else "") + f"\n{total}"
+
+
+def _advice(each: Explained) -> Iterator[str]:
+    here = each.bytes
+    if here.fits_from is not None:
+        sizes = " and ".join(f"{CAPACITIES[name]} of {capacity(size)}" for name, size in here.fits_from.items())
+        yield f"{'held' if here.order is None else 'moves everything once'} from: {sizes}"
+    elif here.status == "infeasible":
+        yield "held from: no memory is enough"
+    if each.split is not None:
+        change = "" if each.ema_bytes is None else f" ({each.split.ema_bytes - each.ema_bytes:+,} bytes)"
+        parts = " | ".join(map(group_text, each.split.parts))
+        yield f"best split: {parts}: {kilobytes(each.split.ema_bytes)} off chip{change}"
+    elif len(here.layers) > 1:
+        yield "best split: none"

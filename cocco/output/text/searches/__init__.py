@@ -1,0 +1,1 @@
+"""Answers of searches, as text."""

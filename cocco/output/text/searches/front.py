@@ -1,0 +1,90 @@
+"""What cocco pareto, and cocco explore with limits or --compare, print for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.exploration.front import Front, FrontPoint, buffer_bytes
+from cocco.exploration.limits import Limited
+from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
+from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
+from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.search import no_plan_text
+from cocco.problem.criteria import CRITERIA
+
+
+def front_text(front: Front, exchange: str | None = None) -> str:
+    """Return the points of the front, a row each; exchange: with the one that costs least so."""
+    if not front.found:
+        return no_plan_text(front.lacking, front.status)
+    names = ", ".join(front.networks)
+    how = "proved, none is missing" if front.status == "optimal" else "found; a longer search may find better ones"
+    on = machine(front.found[0].accelerator)
+    count = "1 memory" if len(front.found) == 1 else f"{len(front.found)} memories"
+    first = f"{count} with partitions for {names}{on}, none better in all of them ({how}):"
+    heads = [buffer_name(column) for column in buffer_bytes(front.found[0].accelerator)]
+    rows = [
+        (
+            *(capacity(size) for size in buffer_bytes(point.accelerator).values()),
+            sum(len(each.subgraphs) for each in point.evaluations),
+            *(shown(name, value, False) for name, value in zip(front.objectives, point.values)),
+        )
+        for point in front.found
+    ]
+    heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
+    parts = [first, table(heads, rows, left=0), f"  search  {front.samples:,} samples, seed {front.seed}"]
+    parts += [_point(point, front.objectives) + ": " + text for point in front.found for text in placing_text(point)]
+    if exchange is not None:
+        point = _point(front.cheapest(exchange), front.objectives)
+        parts.append(f"Where buffer is worth {exchange}, the cheapest of them is {point}.")
+    return "\n\n".join(parts)
+
+
+def limited_text(limited: Limited) -> str:
+    """Return the memory that minimizes the requested criterion, or how close to the limits one comes."""
+    if limited.nearest is None:
+        return no_plan_text(limited.lacking, limited.status)
+    limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
+    if limited.best is None:
+        proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
+        return f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+    value = limited.value
+    assert value is not None
+    if limited.status == "optimal":
+        quality = "  optimum       proved: no memory and no partition is better"
+    elif limited.lower_bound is None:
+        quality = "  lower bound   unknown"
+    else:
+        gap = 100 * (value - limited.lower_bound) / value
+        quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound)}; the gap is {gap:.2f} %"
+    parts = [
+        f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
+        f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",
+    ]
+    parts += placing_text(limited.best)
+    for evaluation in limited.best.evaluations:
+        details = [totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)]
+        parts += [f"{evaluation.network}:"] * (len(limited.networks) > 1) + details
+    return "\n\n".join(parts)
+
+
+def placing_text(point: FrontPoint) -> list[str]:
+    """Return a paragraph on what was changed for the addresses of a point, and one where it has none."""
+    found = []
+    if point.moved:
+        lines = [f"for the addresses {counted(len(point.moved), 'change')} of the plan, priced again:"]
+        found.append("\n".join([*lines, *(f"  {each.text}" for each in point.moved)]))
+    if point.placed is False:
+        found.append("no addresses were found for all that is kept on chip: the bytes fit, the regions do not")
+    return found
+
+
+def shown(name: str, value: float, with_unit: bool = True) -> str:
+    """Return a criterion in the unit that people read it in, rounded."""
+    number = f"{value * CRITERIA[name].scale:,.3f}".rstrip("0").rstrip(".")
+    return f"{number} {CRITERIA[name].shown}" if with_unit else number
+
+
+def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
+    values = ", ".join(f"{name} {shown(name, value)}" for name, value in zip(objectives, point.values))
+    return f"{buffers(point.accelerator)}{machine(point.accelerator)} ({values})"

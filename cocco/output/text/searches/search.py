@@ -1,0 +1,221 @@
+"""What cocco partition and cocco explore print for people: the recommendation, how good it is, the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cocco.effort.status import Status
+from cocco.exploration.compromise import Compromise
+from cocco.exploration.front import buffer_bytes
+from cocco.exploration.given import METHOD
+from cocco.exploration.lacking import least_memory
+from cocco.exploration.result import Result
+from cocco.output.text.layout.numbers import (
+    buffer_columns,
+    buffer_name,
+    capacity,
+    counted,
+    counted_as,
+    megabytes,
+    millijoules,
+    milliseconds,
+    table,
+)
+from cocco.output.text.plans.evaluation import energy_text, experts_text, subgraphs_text, totals_text
+from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.ranges import ranges_text
+from cocco.problem.criteria import CRITERIA
+from simulator import Evaluation, Partition, evaluate
+from workloads import Network
+from workloads.network.rewriting.repeats import repeat_text
+
+BY_BYTES = "less, by bytes"  #: stands for the share that a size costs more
+SIZES = 8  #: capacities in the table of what the search saw
+
+
+def partition_text(result: Result, networks: Sequence[Network]) -> str:
+    """Return what was found for given hardware."""
+    if not result.plans:
+        return no_plan_text(result.evaluations, result.status)
+    evaluation = result.evaluation
+    first = (
+        f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
+        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation)}."
+    )
+    return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
+
+
+def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Compromise] = ()) -> str:
+    """Return which memory to build, for one network or several; paid: what sharing it costs each of them."""
+    if not result.plans:
+        return no_plan_text(result.evaluations, result.status)
+    build = f"Build {buffers(result.accelerator)}{machine(result.accelerator)}"
+    if len(networks) == 1:
+        parts = [
+            f"{build}: {_numbers(result.evaluation)}, in {counted(len(result.evaluation.subgraphs), 'subgraph')}.",
+            _quality(result, networks),
+            _details(result.evaluation),
+        ]
+    else:
+        parts = [f"{build} for {len(networks)} networks.", _networks(result), _quality(result, networks)]
+        parts += [_compromise(paid)] if paid else []
+        parts += [f"{evaluation.network}:\n\n{_details(evaluation)}" for evaluation in result.evaluations]
+    parts.append(_sizes_seen(result))
+    return "\n\n".join([*parts, ranges_text(result)] if result.ranges is not None else parts)
+
+
+def _compromise(paid: Sequence[Compromise]) -> str:
+    """Return what each network has alone and together, and the difference."""
+    head, scale = _shown(paid[0].metric)
+    rows = [
+        (
+            each.network,
+            " + ".join(capacity(size) for size in buffer_bytes(each.own).values()),
+            f"{each.own_value * scale:,.3f}",
+            f"{each.common_value * scale:,.3f}",
+            f"{100 * (each.common_value / each.own_value - 1):+.2f} %",
+            f"{each.own_cost:,.0f}",
+            f"{each.common_cost:,.0f}",
+            f"{each.paid:+,.0f}",
+            f"{100 * each.paid / each.own_cost:+.2f} %",
+        )
+        for each in paid
+    ]
+    heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
+    return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
+
+
+def _shown(metric: str) -> tuple[str, float]:
+    """Return the head of a column, and what its numbers are multiplied with."""
+    return f"{metric} {CRITERIA[metric].shown}", CRITERIA[metric].scale
+
+
+def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
+    """Return that no plan runs, what does not fit in the largest memory layer by layer, and what memory would do."""
+    machine_, names = evaluations[0].accelerator, " + ".join(each.network for each in evaluations)
+    how = {"infeasible": "Infeasible: no plan of {} runs", "stopped": "Stopped before a plan of {} was found that runs"}
+    head = how.get(status, "Gave up: no plan of {} was found that runs, and none excluded").format(names)
+    lines = [f"{head} on {buffers(machine_)}{machine(machine_)}. Layer by layer:"]
+    lines += [f"  {each}" for evaluation in evaluations for each in evaluation.infeasible]
+    least = least_memory(evaluations)
+    return "\n".join([*lines, f"Layer by layer it runs from {buffers(least)} on."])
+
+
+def _numbers(evaluation: Evaluation) -> str:
+    clock = evaluation.accelerator.technology.clock_ghz
+    return (
+        f"energy {millijoules(evaluation.energy_pj)}, latency {milliseconds(evaluation.latency_cycles, clock)}, "
+        f"off-chip traffic {megabytes(evaluation.ema_bytes)}"
+    )
+
+
+def _details(evaluation: Evaluation) -> str:
+    return "\n\n".join([totals_text(evaluation), energy_text(evaluation), subgraphs_text(evaluation)])
+
+
+def _quality(result: Result, networks: Sequence[Network]) -> str:
+    """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
+    unit = CRITERIA[result.metric].unit
+    value = _value(result.evaluations, result)
+    if result.alpha is None:
+        cost = f"  {result.metric:<16}{value:,.0f} {unit}"
+    else:
+        size, whose = result.objective.buffer_bytes(result.accelerator), cores_counted(result)
+        cost = (
+            f"  cost            {result.cost:,.0f} = {size:,} bytes of buffer{whose} "
+            f"+ {result.alpha:g} x {value:,.0f} {unit}"
+        )
+        cost += f"\n  alpha           {result.exchange}" if result.exchange is not None else ""
+    if result.lower_bound is None:
+        bound = "  optimum         unknown: this method proves no lower bound"
+    elif result.status == "optimal":
+        bound = "  optimum         proved: the cost is equal to the lower bound"
+    else:
+        gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
+        bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
+    first = int(result.points["cost"].to_numpy().argmin())
+    if result.method == METHOD:
+        which = "none better than a partition that it started from"
+    elif result.cost < float(result.points["cost"].iloc[first]):
+        better = "enumeration" if result.keep == "none" else "the exact search"
+        better = better if result.method == "exact" else "exact windows"
+        which = f"{better} found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
+    else:
+        which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
+    what = work_of(result)
+    if what != "samples":
+        sizes = f", {len(result.points)} sizes solved" if len(result.points) > 1 else ""
+        search = f"  search          exact: {result.samples:,} {what}{sizes}"
+    else:
+        search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
+    alone = [
+        evaluate(network, Partition.layerwise(network, result.metric), result.accelerator, evaluation.tile_rule)
+        for network, evaluation in zip(networks, result.evaluations)
+    ]
+    lines = [cost, bound, search]
+    if all(evaluation.fits for evaluation in alone):
+        other = _value(alone, result)
+        lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
+    batch = result.accelerator.batch
+    experts = [text for network in networks if (text := experts_text(network, batch))]
+    found = [text for network in networks if (text := repeat_text(network))]
+    lines += [f"  experts         {text}" for text in experts]
+    return "\n".join([*lines, *(f"  repeats         {text}; layers that look alike are priced once" for text in found)])
+
+
+def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
+    """Formula 1: the weighted sum of the metric over the networks."""
+    return result.objective.judged(evaluations)
+
+
+def cores_counted(result: Result) -> str:
+    """Return whose buffers the cost counts, where it is not those of one core."""
+    return f" of {result.accelerator.cores} cores" if result.count == "all" else ""
+
+
+def _networks(result: Result) -> str:
+    rows = []
+    for weight, evaluation in zip(result.weights, result.evaluations):
+        clock = evaluation.accelerator.technology.clock_ghz
+        rows.append((
+            evaluation.network, f"{weight:g}", len(evaluation.subgraphs), millijoules(evaluation.energy_pj),
+            milliseconds(evaluation.latency_cycles, clock), megabytes(evaluation.ema_bytes),
+        ))  # fmt: skip
+    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
+
+
+def work_of(result: Result) -> str:
+    """Return what the `samples` of a result are."""
+    return counted_as(result.method, result.keep, len(result.history), len(result.points))
+
+
+def _sizes_seen(result: Result) -> str:
+    """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
+    points = result.points
+    names = buffer_columns(points.columns)
+    best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
+    metric, scale = _shown(result.metric)
+    rows = [
+        (
+            *(capacity(int(row[name])) for name in names),
+            f"{row['value'] * scale:,.3f}",
+            f"{row['cost']:,.0f}",
+            _to_the_best(row["cost"], result.cost),
+        )
+        for _, row in best.iterrows()
+    ]
+    heads = [*map(buffer_name, names), metric, "cost", "to the best"]
+    head = "The cheapest samples by size; a search at a fixed size may still improve them:"
+    if work_of(result) == "steps":
+        head = "The optima of the sizes that were solved; all others cost more:"
+        if result.status != "optimal":
+            head = "The optima of the sizes that were solved:"
+    shown = table(heads, rows, left=0)
+    if result.cost > best["cost"].min():
+        shown += f"\n\n{BY_BYTES}: before the plan was changed so that every region has an address"
+    return head + "\n\n" + shown
+
+
+def _to_the_best(cost: float, best: float) -> str:
+    """Return how much more a size costs; less only by a plan that was changed since."""
+    return BY_BYTES if cost < best else f"{100 * (cost / best - 1):+.2f} %"

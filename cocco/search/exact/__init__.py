@@ -1,0 +1,1 @@
+"""The cheapest plan, proven: partition, order and kept intervals."""

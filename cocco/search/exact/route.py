@@ -1,0 +1,124 @@
+"""A plan as its steps and the tensors kept beyond each: priced step by step, cut into windows, and reassembled."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from cocco.search.exact.question import Group, KeepQuestion, KeptStep, sets_of_producers
+from cocco.search.exact.state import START, Trail, bits, members, spans_of
+from cocco.search.exact.window import Place, Way, Window
+from simulator.partition.intervals import Span
+
+MEMO = 2**18  #: prices remembered, our choice; then all are forgotten
+
+
+class Route(NamedTuple):
+    """Steps in execution order; sets of layers and of tensors are integers with a bit for each."""
+
+    groups: tuple[int, ...]
+    kept: tuple[int, ...]  #: beyond each step; nothing beyond the last
+
+    @property
+    def subgraphs(self) -> list[Group]:
+        """The layers of each step."""
+        return [tuple(members(group)) for group in self.groups]
+
+    @property
+    def spans(self) -> tuple[Span, ...]:
+        """The intervals: (tensor, first step, last step), ascending."""
+        trail = START.trail
+        for kept in self.kept:
+            trail = Trail(kept, trail)
+        return spans_of(trail)
+
+    def with_way(self, first: int, last: int, way: Way) -> Route:
+        """Return the route with other steps from `first` up to, but not including, `last`."""
+        groups = tuple(bits(tuple(group)) for group in way.groups)
+        kept = tuple(bits(tuple(tensors)) for tensors in way.kept)
+        return Route(self.groups[:first] + groups + self.groups[last:], self.kept[:first] + kept + self.kept[last:])
+
+
+def route_of(subgraphs: Sequence[Sequence[int]], spans: Sequence[Span]) -> Route:
+    """Return the route of subgraphs in execution order and intervals."""
+    kept = [0] * len(subgraphs)
+    for tensor, first, last in spans:
+        for step in range(first, last):
+            kept[step] |= 1 << tensor
+    return Route(tuple(bits(tuple(group)) for group in subgraphs), tuple(kept))
+
+
+class Priced(NamedTuple):
+    """A route with what each step costs, and the states between its steps."""
+
+    route: Route
+    prices: tuple[float, ...]
+    places: tuple[Place, ...]  #: before the first step, ..., beyond the last
+    cost: float
+
+    def window(self, first: int, last: int) -> Window:
+        """Return the window of the steps from `first` up to, but not including, `last`."""
+        return Window(self.places[first], self.places[last])
+
+    def cost_of(self, first: int, last: int) -> float:
+        """Return what those steps cost."""
+        cost = 0.0
+        for price in self.prices[first:last]:
+            cost += price
+        return cost
+
+
+class Pricing:
+    """Prices routes of one question, and remembers the prices of steps."""
+
+    def __init__(self, question: KeepQuestion) -> None:
+        self.question, self.reads = question, sets_of_producers(question.network)
+        layers = len(question.network.layers)
+        self.outputs = sum(1 << v for v in range(layers) if question.network.is_output[v])
+        self.memo: dict[tuple[int, int, int, int], float] = {}
+        self.inputs_of: dict[int, int] = {}
+
+    def inputs(self, group: int) -> int:
+        """Return the tensors that a subgraph reads from elsewhere."""
+        if group not in self.inputs_of:
+            found = 0
+            for v in members(group):
+                found |= self.reads[v]
+            self.inputs_of[group] = found & ~group
+        return self.inputs_of[group]
+
+    def priced(self, route: Route) -> Priced:
+        """Return a route with its prices; inf if a step does not fit. A tensor never read from DRAM is not written."""
+        before, stored, inputs = 0, self.outputs, [self.inputs(group) for group in route.groups]
+        for read, kept in zip(inputs, route.kept):
+            stored |= read & ~before
+            before = kept
+        executed = before = 0
+        cost, prices, places = 0.0, [], [Place(0, 0, 0)]
+        for group, kept in zip(route.groups, route.kept):
+            key = group, before, kept, group & stored
+            if key not in self.memo:
+                self._remember(key)
+            price = self.memo[key]
+            executed, before = executed | group, kept
+            cost += price
+            prices.append(price)
+            places.append(Place(executed, kept & ~stored, kept & stored))
+        return Priced(route, tuple(prices), tuple(places), cost)
+
+    def _remember(self, key: tuple[int, int, int, int]) -> None:
+        """Price a step by its layers, what is kept before and beyond it, and what it writes."""
+        group, before, kept, written = key
+        read, here = self.inputs(group), before | kept
+        touched, size, price = group | read, 0, math.inf
+        for u in members(here):
+            size += self.question.whole[u]
+        if size <= self.question.room:
+            elsewhere = (here & ~touched).bit_count()
+            layers = tuple(members(group))
+            price = self.question.price(KeptStep(layers, here & touched, read & ~before, written, size, elsewhere))
+        if len(self.memo) == MEMO:
+            self.memo.clear()
+            self.inputs_of.clear()
+        self.memo[key] = price

@@ -1,0 +1,102 @@
+"""The cycles of a core's PE array, turn by turn: which outputs, inputs, rows and columns its lanes take in each turn.
+
+The code that prices has a closed form for it (simulator/mapping/closed.py), none of which is called here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from typing import NamedTuple
+
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, keys_of, taps
+from simulator.execution.count.part import Part
+from simulator.technology import LANE_BITS, Technology
+from workloads.network.layers.layer import Layer
+from workloads.network.network import Network
+
+LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of the array takes one
+
+
+class Work(NamedTuple):
+    """What one core computes of a layer for one sample: a box of its output, each element with its inputs and taps."""
+
+    layer: Layer
+    channels: int
+    columns: int
+    taps: int
+
+    def extents(self) -> dict[str, int]:
+        """Return the extent of each loop; a layer without a sum over channels has one input."""
+        layer = self.layer
+        inputs = 1 if is_depthwise(layer) else layer.in_channels // layer.groups
+        return {"outputs": self.channels, "inputs": inputs, "rows": layer.height, "columns": self.columns}
+
+
+def part_cycles(part: Part, samples: int, technology: Technology) -> int:
+    """Return the cycles of one core that computes this many samples of all layers of a part."""
+    works = (work for v in part.layers for work in works_of(part.network, v))
+    return samples * sum(array_cycles(work, technology) for work in works)
+
+
+def works_of(network: Network, v: int) -> tuple[Work, ...]:
+    """Return what a layer computes, in sequence: for an attention scores, softmax and context."""
+    layer = network.layers[v]
+    if layer.op != "attention":
+        return (Work(layer, layer.channels, layer.width, taps(network, v)),)
+    scores = layer.groups * keys_of(network, v)
+    product = replace(layer, op="matmul", keys=0)
+    return (
+        Work(product, scores, layer.width, 1),
+        Work(replace(product, op="softmax"), scores, layer.width, 1),
+        Work(replace(product, in_channels=scores), layer.channels, layer.width, 1),
+    )
+
+
+def array_cycles(work: Work, technology: Technology) -> int:
+    """Return the cycles of the array for one sample, with the best assignment of one loop to each of its two axes."""
+    ways = product(LOOPS, repeat=2)
+    return passes_of(work.layer) * work.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
+
+
+def passes_of(layer: Layer) -> int:
+    """Return the passes that the 8-bit lanes of a PE need for the numbers of a layer, by the widest ones.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> passes_of(workloads.load("vgg16").layers[0])
+    1
+    """
+    meet = [layer.bits.activations]
+    meet += [layer.bits.weights] if has_weights(layer) else []
+    meet += [layer.bits.cache] if layer.op == "matmul" else []
+    return len(range(0, max(meet), LANE_BITS))
+
+
+def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[str, int]:
+    """Return how much of each loop runs in parallel: in the lanes of a PE, and in the PEs along the axes.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> lanes_of(workloads.load("vgg16").layers[1], ("outputs", "rows"), Technology())
+    {'outputs': 32, 'inputs': 8, 'rows': 4, 'columns': 1}
+    """
+    light = is_depthwise(layer)
+    lanes = {
+        "outputs": technology.pe_light_channels if light else technology.pe_outputs,
+        "inputs": 1 if light else technology.pe_inputs, "rows": 1, "columns": 1,
+    }  # fmt: skip
+    for loop, width in zip(way, (technology.pe_rows, technology.pe_columns)):
+        lanes[loop] *= width
+    return lanes
+
+
+def _turns(work: Work, lanes: dict[str, int]) -> int:
+    """Return the number of turns in all: each loop starts anew whenever its lanes are full."""
+    found = 1
+    for loop, extent in work.extents().items():
+        found *= len(range(0, extent, lanes[loop]))
+    return found

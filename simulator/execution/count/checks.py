@@ -1,0 +1,151 @@
+"""Every printed number compared with the one that was counted: equal, within the room given, or different."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from simulator.accelerator import Accelerator
+from simulator.execution.count.count import Count
+from simulator.memory.table import SramRow
+
+Status = Literal["equal", "within", "different", "not executed"]
+Number = float | None
+MEMORY = "_memory_bytes"  #: the names of what a memory holds at most end like that
+HELD = ("activation_bytes", "weight_bytes", "kept_bytes", "at_once")
+EXTRA = "operation_extra"  #: a number that is 0 where all operations are of INT8
+WRITTEN = ("global_written_bytes", "weight_written_bytes")  #: numbers that price nothing but a table's energy
+ADDED = tuple(name for name in Count._fields if name not in HELD)  #: over subgraphs
+
+
+@dataclass(frozen=True)
+class Check:
+    """One number. subgraph: its position in execution order, None for the whole partition. Units are in the name.
+
+    status: "within" for bytes on chip if the count is at most what a memory has, or what a loop order gives its regions
+    (judge.ROOMY); "not executed" if nothing was counted.
+    """
+
+    name: str
+    claimed: Number
+    counted: Number
+    status: Status
+    subgraph: int | None = None
+
+    @property
+    def error(self) -> float:
+        """The relative error of the claimed number to the counted one; 0 for memories and for what was not counted."""
+        if self.claimed is None or not self.counted or self.name.endswith(MEMORY):
+            return 0.0
+        return self.claimed / self.counted - 1
+
+    def to_json(self) -> dict[str, Number | str]:
+        """Return the check as plain data, without the name."""
+        return {"claimed": self.claimed, "counted": self.counted, "status": self.status}
+
+
+def slots_of(count: Count, accelerator: Accelerator) -> int | None:
+    """Return the time of a subgraph, the longest of computing, DRAM and crossbar; None if one was not executed.
+
+    In slots: in each slot the DRAM of all cores moves one byte.
+    """
+    ema, technology = _ema(count), accelerator.technology
+    if ema is None or count.compute_cycles is None or count.crossbar_bytes is None:
+        return None
+    port, crossbar = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+    crossing = -(-count.crossbar_bytes * port // crossbar)  # bytes / (cores * crossbar) cycles, of cores * port slots
+    return max(count.compute_cycles * accelerator.cores * port, ema, crossing)
+
+
+def _ema(count: Count) -> int | None:
+    parts = (count.ema_weight_bytes, count.ema_input_bytes, count.ema_output_bytes)
+    return None if None in parts else sum(part for part in parts if part is not None)
+
+
+def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
+    """Return every number that a count gives, by name: bytes, operations, off-chip traffic, latency, energy by terms.
+
+    slots: the time that was counted, of one subgraph or of all.
+    """
+    ema, technology = _ema(count), accelerator.technology
+    terms: dict[str, Number] = {
+        "dram": _times(technology.dram_pj_per_byte, ema),
+        "global_buffer": _moved(accelerator.activation_sram, count.global_buffer_bytes, count.global_written_bytes),
+        "weight_buffer": _moved(accelerator.weight_sram, count.weight_buffer_bytes, count.weight_written_bytes),
+        "compute": None
+        if count.operations is None
+        else technology.compute_pj(count.operations, count.operation_extra or 0),
+        "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
+        **_by_time(accelerator, slots),
+    }
+    energy: Number = 0.0
+    for term in terms.values():  # left to right: from Python 3.12 on `sum` corrects rounding
+        energy = None if energy is None or term is None else energy + term
+    named = {f"energy_{name}_pj": term for name, term in terms.items()}
+    latency = None if slots is None else slots / (accelerator.cores * technology.dram_bytes_per_cycle)
+    return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy, "latency_cycles": latency}
+
+
+def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
+    """Return the energy of constant power, where the hardware states it: the buffers of all cores, and DRAM.
+
+    A milliwatt is a picojoule per nanosecond.
+    """
+    technology, cores = accelerator.technology, accelerator.cores
+    per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz  # slots
+    found: dict[str, Number] = {}
+    if technology.activation_sram is not None or technology.weight_sram is not None:
+        power = cores * accelerator.activation_sram.leakage_mw / per_ns
+        if not accelerator.is_shared:
+            power += cores * accelerator.weight_sram.leakage_mw / per_ns
+        found["leakage"] = _times(power, slots)
+    if technology.dram_background_mw:
+        found["dram_background"] = _times(technology.dram_background_mw / per_ns, slots)
+    return found
+
+
+def _times(each: float, amount: int | None) -> Number:
+    return None if amount is None else each * amount
+
+
+def _moved(memory: SramRow, moved: int | None, written: int | None) -> Number:
+    """Return the energy of the bytes that a buffer moves: `written` of them are written, the others are read."""
+    if moved is None or written is None:
+        return None
+    if memory.read_pj_per_byte == memory.write_pj_per_byte:
+        return memory.read_pj_per_byte * moved
+    return memory.read_pj_per_byte * (moved - written) + memory.write_pj_per_byte * written
+
+
+def compare(
+    claimed: dict[str, Number], counted: dict[str, Number], accepted: dict[str, Number], subgraph: int | None = None
+) -> Iterator[Check]:
+    """Yield a check for every claimed number; accepted: what a price may say instead of what is counted."""
+    for name, claim in claimed.items():
+        found = counted.get(name)
+        status: Status = "different"
+        if found is None:
+            status = "not executed"
+        elif claim == found:
+            status = "equal"
+        elif claim == accepted.get(name):
+            status = "within"
+        yield Check(name, claim, found, status, subgraph)
+
+
+def add(counts: Sequence[Count]) -> Count:
+    """Return the sums over subgraphs, None if one was not executed; what each holds on chip is not summed."""
+    sums: dict[str, int | None] = {}
+    for name in ADDED:
+        values = [getattr(count, name) for count in counts]
+        sums[name] = None if None in values else sum(values)
+    return Count(**sums)
+
+
+def check_memory(memory: str, capacity: int, used: Sequence[int | None]) -> Check:
+    """Return the check that what was counted in a memory, subgraph by subgraph, is within its bytes."""
+    if None in used:
+        return Check(memory + MEMORY, capacity, None, "not executed")
+    most = max(each for each in used if each is not None)
+    return Check(memory + MEMORY, capacity, most, "within" if most <= capacity else "different")

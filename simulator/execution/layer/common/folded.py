@@ -1,0 +1,104 @@
+"""A product as its loops run it: query heads that share a head of the second operand become rows of one product.
+
+With g heads in operand 0 and h in the second operand, L x (g R) is g / h L rows of h heads: the same elements in
+another order. The second operand is one map: the rows of its inputs one below the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from dataclasses import replace
+from itertools import accumulate, pairwise
+
+from simulator.execution.count.layer_facts import bits_of, second_heads, tensor_of
+from workloads.network.layers.attention import keys_and_values
+from workloads.network.layers.layer import Tensor
+from workloads.network.layers.ops import PRODUCT_OPS
+from workloads.network.layers.types import INT8
+from workloads.network.network import Network
+
+Rows = tuple[tuple[int, int], ...]  #: of the second operand of a product: first and last + 1
+FIRST = 1  #: operand 0 of a folded network
+
+
+def folded(network: Network, v: int) -> tuple[Network, int]:
+    """Return a network and the id of its layer that is this one as its loops run it.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("one")
+    >>> keys = [b.input("cache", 7, 1, 16), b.input("k", 1, 1, 16)]
+    >>> _ = b.matmul("scores", b.input("q", 1, 1, 64), keys, 8, transpose=True, operand_heads=2)
+    >>> network, v = folded(b.build(), 0)
+    >>> network.layers[v], network.layers[v].groups
+    (Layer(scores: matmul of rows, second, 4x1x16), 2)
+    """
+    layer, operands = network.layers[v], network.operands[v]
+    if layer.op == "attention":
+        return _folded_attention(network, v)
+    if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
+        return network, v
+    first, second = tensor_of(network, operands[0]), tensor_of(network, operands[1])
+    sharing = layer.groups // second_heads(layer)
+    positions = sum(network.tensors[u].height * network.tensors[u].width for u in operands[1:])
+    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
+    whole = Tensor("second", positions, 1, second.channels, bits=second.bits)
+    one = replace(
+        layer, inputs=("rows", "second"), height=layer.height * sharing, channels=layer.channels // sharing,
+        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1,),
+    )  # fmt: skip
+    return Network("folded", (rows, whole), (one,)), 0
+
+
+def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
+    """Return an attention of three maps: the rows of all keys stacked in one, those of all values in another."""
+    layer, operands = network.layers[v], network.operands[v]
+    if len(operands) == 3 and not layer.operand_heads:
+        return network, v
+    first, sharing = tensor_of(network, operands[0]), layer.groups // second_heads(layer)
+    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
+    maps = [
+        Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=bits_of(network, each[0]))
+        for name, each in zip(("keys", "values"), keys_and_values(operands))
+    ]
+    one = replace(
+        layer, inputs=("rows", "keys", "values"), height=layer.height * sharing, channels=layer.channels // sharing,
+        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1, 2),
+    )  # fmt: skip
+    return Network("folded", (rows, *maps), (one,)), 0
+
+
+def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:
+    """Return which tensors of a folded network are on chip; for a second operand see its rows (rows_there)."""
+    if network is whole:
+        return on_chip
+    return frozenset({FIRST} if whole.operands[v][0] in on_chip else ())
+
+
+def plain(network: Network) -> Network:
+    """Return the network for the run of values: one byte per number, and only the experts that take part."""
+    if network.has_paper_types and not any(layer.experts for layer in network.layers):
+        return network
+    network = network.with_bits(INT8)
+    return replace(network, layers=tuple(replace(layer, experts=None) for layer in network.layers))
+
+
+def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:
+    """Return which rows of a product's second operand, or of keys with values below them, are on chip."""
+    if network.layers[v].op not in PRODUCT_OPS:
+        return ()
+    operands = network.operands[v][1:]
+    ends = accumulate((network.tensors[u].height * network.tensors[u].width for u in operands), initial=0)
+    return tuple(span for u, span in zip(operands, pairwise(ends)) if u in on_chip)
+
+
+def rows_within(rows: Rows, span: range) -> int:
+    """Return how many of these rows lie in a span.
+
+    Examples
+    --------
+    >>> rows_within(((0, 4), (7, 8)), range(2, 8))
+    3
+    """
+    return sum(max(0, min(last, span.stop) - max(first, span.start)) for first, last in rows)

@@ -1,0 +1,1 @@
+"""A layer in loop orders, counted without values."""

@@ -1,0 +1,1 @@
+"""The judge's arithmetic: values that move between DRAM, addresses and cores."""

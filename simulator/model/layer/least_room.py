@@ -1,0 +1,173 @@
+"""The least memory in which any loop order of one layer fits.
+
+In every order the smallest tile, chunk, slice and number of samples hold the least. Of the dense orders only two
+matter: TK, all inputs with a word of results, and BC, a word of inputs with a word of sums. Of an attention: TB, with a
+single block or a word of keys at a time. All others hold at least as much as one of these in both buffers
+(tests/simulator/model/test_least_room.py checks `plans_of` in every memory).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from math import prod
+from typing import NamedTuple
+
+from simulator.model.layer import attention, groups, orders
+from simulator.model.layer.cheapest import Tiles, tiles_of
+from simulator.model.layer.goal import Room
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.orders import Grid, Mode
+
+
+class Need(NamedTuple):
+    """The bytes that the loops of a layer hold in one core."""
+
+    activation: int
+    weights: int
+
+
+def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Room:
+    """Return the least memory in which a layer runs.
+
+    Parameters
+    ----------
+    layer : LoopLayer
+        From `loops.loop_layer`.
+    is_shared : bool
+        Whether weights share the memory of the activations.
+    tiles : {"bands", "equal", "all"}
+        Tiles to try, as for `cheapest.cheapest_plan`.
+
+    Returns
+    -------
+    Room
+        For a shared memory, its bytes. For two buffers, the minimum of each alone: with fewer bytes nothing runs,
+        whatever the other has. These two minima together may not suffice (`can_run`).
+
+    Examples
+    --------
+    VGG16's fc6 reads 7x7x512: it needs at least 8 channels of the map, 8 sums of 4 B and 8 x 8 x 49 weights.
+
+    >>> from simulator.model.layer.loops import loop_layer
+    >>> from workloads import Builder
+    >>> b = Builder("vgg")
+    >>> _ = b.conv("fc6", b.input("x", 7, 7, 512), 4096, 7)
+    >>> layer = loop_layer(b.build(), 0)
+    >>> least_room(layer, True).activation == 49 * 8 + 4 * 8 + 49 * 8 * 8
+    True
+    >>> least_room(layer, False)
+    Room(activation=424, weights=3136)
+    """
+    found = needs(layer, tiles)
+    if is_shared:
+        return Room(min(map(sum, found)), None)
+    return Room(min(need.activation for need in found), min(need.weights for need in found))
+
+
+def can_run(layer: LoopLayer, room: Room, tiles: Tiles = "bands") -> bool:
+    """Return whether any loop order of a layer fits, that is, whether `cheapest.cheapest_plan` finds one."""
+    return any(room.holds(*need) for need in needs(layer, tiles))
+
+
+@lru_cache(maxsize=1 << 12)
+def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
+    """Return the minimal needs of a layer: some loop order fits if and only if one of these fits."""
+    if layer.kind == "copy":
+        return (Need(groups.copy(layer).activation_bytes, 0),)
+    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
+    found = [
+        need
+        for tile in _smallest(layer, tiles)
+        for need in of_kind.get(layer.kind, _dense)(layer, orders.grid_of(layer, tile))
+    ]
+    if layer.kind == "apart" and not layer.weights:
+        found.append(Need(groups.running_sums(layer).activation_bytes, 0))
+    return tuple(Need(sum(need), 0) if layer.is_product else need for need in found)
+
+
+@lru_cache(maxsize=1 << 12)
+def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
+    """Return a memory in which a layer moves everything once, tile by tile, with all weights of a part on chip.
+
+    Less may do in another order, such as with its whole input on chip while the weights pass.
+    """
+    if layer.kind == "copy":
+        return needs(layer, tiles)[0]
+    found = []
+    for tile in _smallest(layer, tiles):
+        grid = orders.grid_of(layer, tile)
+        for mode in orders.modes_of(grid):
+            if layer.kind in ("join", "mixed", "norm"):
+                step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
+                found.append(Need(groups.joined_tiles(layer, grid, mode, step).activation_bytes, 0))
+            elif layer.kind == "attention":
+                found.append(Need(attention.once_bytes(layer, grid), 0))
+            elif mode.reads == grid.union:
+                found.append(_whole_part(layer, grid, mode))
+    least = min(found, key=sum)
+    return Need(sum(least), 0) if layer.is_product else least
+
+
+def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
+    """TK in one chunk, or CT of a word of channels."""
+    part, cells = layer.part, prod(grid.tile)
+    if layer.kind == "apart":
+        weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
+        return Need(groups.apart_bytes(layer, grid, mode, layer.word), weights)
+    held = mode.held * part.room + (0 if layer.stays.output else cells * layer.results(part.outputs))
+    return Need(held, layer.stationary_bytes(part.outputs, part.reduction))
+
+
+def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
+    """Return those of the tiles to try that contain no other."""
+    if tiles == "all":
+        return [(1, 1)]
+    found: list[tuple[int, int]] = []
+    for tile in sorted(tiles_of(layer, tiles)):
+        if not found or tile[1] < found[-1][1]:
+            found.append(tile)
+    return found
+
+
+def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """CT with the fewest channels tried, or with all where they mix."""
+    step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
+    (mode,) = orders.modes_of(grid)
+    yield Need(groups.joined_channels(layer, grid, mode, min(step, layer.outputs)).activation_bytes, 0)
+
+
+def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """All channels of a position, or one word of inputs, one of results and two statistics."""
+    yield from _joined(layer, grid)
+    words = layer.inputs(layer.word) * (layer.loaded > 0) + layer.results(layer.word) * (not layer.stays.output)
+    yield Need(prod(grid.tile) * (words + 2 * layer.bits.sum_bytes), 0)
+
+
+def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """TB, with a single block or a word of keys at a time."""
+    for size in attention.least_bytes(layer, grid):
+        yield Need(size, 0)
+
+
+def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """CT of a word of channels."""
+    weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
+    yield Need(min(groups.apart_bytes(layer, grid, mode, layer.word) for mode in orders.modes_of(grid)), weights)
+
+
+def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """TK and, with more than one word of inputs, BC: each with a word of outputs."""
+    part, cells = layer.part, prod(grid.tile)
+    sums, results = cells * layer.word * layer.bits.sum_bytes, cells * layer.results(layer.word)
+    outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
+    yield Need(_window(grid) * part.room + results, layer.stationary_bytes(outputs, part.reduction))
+    if max(units for units, _ in part.units) > 1:
+        inputs = min(layer.word, part.reduction)
+        held = min(mode.held for mode in orders.block_modes(layer, grid))
+        yield Need(held * layer.inputs(layer.word) * (layer.loaded > 0) + sums, layer.stationary_bytes(outputs, inputs))
+
+
+def _window(grid: Grid) -> int:
+    """Return the least elements of one channel that stay from tile to tile."""
+    return min(mode.held for mode in orders.modes_of(grid))

@@ -1,0 +1,204 @@
+"""A layer as its loops see it, in plain integers: axes, channels, groups, operands, and what stays on chip."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from simulator.model.layer.axes import Axis
+from workloads.network.layers.types import row_bytes
+
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
+KINDS: dict[Kind, str] = {
+    "dense": "a convolution that reduces over channels",
+    "transposed": "a product with the rows of its second operand, head by head",
+    "product": "a product with the columns of its second operand, head by head",
+    "apart": "each output channel reads one input channel: pools, resizes, slices, depth-wise convolutions",
+    "join": "element-wise, each channel on its own",
+    "mixed": "element-wise over all channels of a position: local response normalization",
+    "copy": "the elements in another order",
+    "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
+    "attention": "scores, softmax and context, head by head, in blocks of keys and values",
+}
+
+Shared = Literal["", "inputs", "weights", "all"]
+
+
+class Part(NamedTuple):
+    """The channels that run together: a layer, a group of a convolution, a head."""
+
+    room: int  #: bytes of a position of its inputs in a buffer, rounded up
+    outputs: int
+    reduction: int
+    units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
+
+
+class Stays(NamedTuple):
+    """The tensors that a layer finds or leaves on chip, whole: they take no room of their own and are not moved.
+
+    producers and whole are flags in the order of LoopLayer's; empty where none stays.
+    """
+
+    producers: tuple[bool, ...] = ()
+    whole: tuple[bool, ...] = ()
+    second_bytes: int = 0  #: of the second operand of a product
+    second_rows: tuple[tuple[int, int], ...] = ()  #: the same as rows of it, first and last + 1
+    output: bool = False
+    is_written: bool = True  #: whether the output goes to DRAM
+    arriving_bytes: int = 0  #: of inputs that are loaded once, to be kept from here on; one sample
+
+
+NOTHING_STAYS = Stays()
+
+
+class Team(NamedTuple):
+    """How several cores share a layer in the same loop order; the layer is the part of the core with the most."""
+
+    cores: int = 1  #: of the machine, each with a port to DRAM
+    alike: int = 1  #: cores with as much as this one, itself among them
+    others: tuple[tuple[LoopLayer, int], ...] = ()  #: smaller parts, and how many cores have each
+    shared: Shared = ""  #: what comes once for all, by all ports, and crosses to who hears it
+
+
+ONE_CORE = Team()
+
+
+class LoopBits(NamedTuple):
+    """Bits of the numbers of a layer, in the order of LoopLayer's fields; where empty, 8 each."""
+
+    producers: tuple[int, ...] = ()
+    whole: tuple[int, ...] = ()
+    weights: int = 8  #: or of the second operand of a product
+    output: int = 8
+    sum_bytes: int = 4  #: of what is not added up yet
+    used: int = 1  #: experts whose weights are loaded, for each so many
+    active: int = 1  #: that take part
+
+
+INT8_BITS = LoopBits()
+
+
+class LoopLayer(NamedTuple):
+    """A layer as its loops see it: plain integers."""
+
+    kind: Kind  #: what it does with channels, see `KINDS`
+    rows: Axis
+    columns: Axis
+    producers: tuple[int, ...]  #: channels of each input read through windows, each once, or again for each group
+    operands: tuple[int, ...]  #: which of them each operand is
+    part: Part  #: what runs together
+    outputs: int
+    weights: int  #: bytes; of the second operand of a product, of keys and values
+    whole: tuple[tuple[int, int, int], ...]  #: maps that are needed in full, each once: broadcast, or rearranged
+    unmet_bytes: int  #: of the input that no window meets, one sample: they pass by once (our choice, as where it fits)
+    batch: int  #: samples that share the weights
+    repeat: int  #: samples one after the other that share nothing
+    word: int  #: channels are rounded up to so many (Cocco, Fig. 7)
+    at_most: int  #: channels that fill the array, where each is on its own
+    squares: tuple[int, ...]  #: tiles that are tried, from the largest
+    stays: Stays = NOTHING_STAYS  #: on chip, whole; part.room is of the others
+    bits: LoopBits = INT8_BITS
+    team: Team = ONE_CORE
+    keys: int = 0  #: positions of keys, and of values
+
+    @property
+    def passing(self) -> tuple[int, ...]:
+        """Channels of each producer that come from DRAM through the windows, 0 for one that is on chip."""
+        if not self.stays.producers:
+            return self.producers
+        return tuple(0 if is_kept else size for size, is_kept in zip(self.producers, self.stays.producers))
+
+    @property
+    def loaded(self) -> int:
+        """Bytes of a position that come from DRAM through windows."""
+        return sum(row_bytes(channels, bits) for channels, bits in zip(self.passing, self.producer_bits))
+
+    @property
+    def producer_bits(self) -> tuple[int, ...]:
+        """Bits of each producer."""
+        return self.bits.producers or (8,) * len(self.producers)
+
+    @property
+    def whole_bits(self) -> tuple[int, ...]:
+        """Bits of each of `whole`."""
+        return self.bits.whole or (8,) * len(self.whole)
+
+    @property
+    def broadcast_bits(self) -> tuple[int, ...]:
+        """Bits of each of `broadcast`."""
+        if not self.stays.whole:
+            return self.whole_bits
+        return tuple(bits for bits, is_kept in zip(self.whole_bits, self.stays.whole) if not is_kept)
+
+    @property
+    def most_bits(self) -> int:
+        """The most bits of a producer that comes from DRAM."""
+        return max((bits for bits, each in zip(self.producer_bits, self.passing) if each), default=8)
+
+    @property
+    def broadcast(self) -> tuple[tuple[int, int, int], ...]:
+        """Those of `whole` that come from DRAM."""
+        if not self.stays.whole:
+            return self.whole
+        return tuple(each for each, is_kept in zip(self.whole, self.stays.whole) if not is_kept)
+
+    @property
+    def window_bytes(self) -> int:
+        """Bytes of a position that are read through windows."""
+        return sum(row_bytes(channels, bits) for channels, bits in zip(self.producers, self.producer_bits))
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of the output, one sample."""
+        return self.rows.windows * self.columns.windows * row_bytes(self.outputs, self.bits.output)
+
+    @property
+    def output_elements(self) -> int:
+        """Elements of the output, one sample."""
+        return self.rows.windows * self.columns.windows * self.outputs
+
+    @property
+    def has_second(self) -> bool:
+        """Whether all of the second operand of a product is on chip."""
+        return self.stays.second_bytes > 0 and self.coming == 0
+
+    @property
+    def coming(self) -> int:
+        """Bytes of the weights, or of the part of a second operand that is not on chip."""
+        return self.weights - self.stays.second_bytes
+
+    def coming_after(self, outputs: int) -> int:
+        """Bytes, not on chip yet, of the weights of all outputs of a part after the first `outputs`."""
+        after = self.weights * (self.part.outputs - outputs) // self.part.outputs
+        if self.kind != "transposed":
+            return after * self.coming // self.weights if self.weights else 0
+        there = sum(max(0, end - max(first, outputs)) for first, end in self.stays.second_rows)
+        return after - self.weights * there // self.part.outputs
+
+    @property
+    def is_product(self) -> bool:
+        """Whether it multiplies activations; all operands but the first are then held as weights are."""
+        return self.kind in ("transposed", "product", "attention")
+
+    def round_up(self, channels: int) -> int:
+        """Return the number of channels rounded up as in a buffer."""
+        return -(-channels // self.word) * self.word
+
+    def results(self, channels: int) -> int:
+        """Return the bytes that this many channels of a result take in a buffer."""
+        return row_bytes(self.round_up(channels), self.bits.output)
+
+    def inputs(self, channels: int) -> int:
+        """Return the bytes that this many channels of the widest input take in a buffer."""
+        return row_bytes(self.round_up(channels), self.most_bits)
+
+    def stationary_bytes(self, outputs: int, inputs: int) -> int:
+        """Return the bytes of the weights of this many outputs and inputs, or of that part of the second operand."""
+        if self.has_second:
+            return 0
+        bits = self.bits.weights
+        if self.kind == "transposed":
+            return outputs * row_bytes(self.round_up(inputs), bits)
+        if self.kind == "product":
+            return inputs * row_bytes(self.round_up(outputs), bits)
+        elements = outputs * inputs * self.rows.taps * self.columns.taps
+        return -(-elements * bits * self.bits.used // (8 * self.bits.active))

@@ -1,0 +1,1 @@
+"""A fused subgraph: consumption-centric tiles, MAIN and SIDE regions, and traffic."""

@@ -1,0 +1,126 @@
+"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or sums.
+
+The bytes add up to those of the order (orders.py, groups.py); shapes are rows x columns of what the windows meet.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.model.layer.attention import keys_bytes
+from simulator.model.layer.axes import in_flight, meet
+from simulator.model.layer.groups import most_often
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.orders import LoopPlan, grid_of
+from simulator.model.subgraph.regions import Region
+from simulator.model.subgraph.subgraph import Subgraph
+from workloads.network.layers.attention import keys_and_values
+from workloads.network.layers.types import row_bytes
+
+Shape = tuple[int, int]
+NOWHERE: Shape = (0, 0)
+
+
+def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
+    """Return the region of each tensor of a subgraph of one layer, by tensor id.
+
+    Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
+    """
+    (v,) = subgraph.layers
+    main, side = _shapes(layer, plan)
+    regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
+    local = [u for u in subgraph.inputs if subgraph.readers[u][0].local and u not in subgraph.on_chip]
+    for u, size in _whole_bytes(subgraph, layer, plan).items():
+        regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
+    left = plan.activation_bytes - sum(region.main_bytes for region in regions.values())
+    sizes = _input_bytes(subgraph, layer, plan, main, side, local)
+    if sum(sizes) != left:
+        sizes = [left, *(0 for _ in local[1:])]
+    cells = prod(main) + prod(side)
+    for u, size in zip(local, sizes):
+        beside = size * prod(side) // cells if cells else 0
+        had = regions[u].main_bytes if u in regions else 0  # both operands may be one tensor: matmul(x, x)
+        regions[u] = Region(main, side if beside else NOWHERE, had + size - beside, beside)
+    if not local and left:  # with operands that are kept on chip: statistics, or the word of a copy
+        regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes + left)
+    kept = {u: Region(_all_of(subgraph, u), NOWHERE, 0, 0) for u in subgraph.on_chip}
+    regions |= {u: region for u, region in kept.items() if u not in regions or not regions[u].main_bytes}
+    return {u: regions.get(u, Region(NOWHERE, NOWHERE, 0, 0)) for u in subgraph.tensors}
+
+
+def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
+    """Return the shapes that stay of the input from tile to tile: the sliding window, and rows of the whole width."""
+    rows, columns = (each for each in grid_of(layer, plan.tile)[1:])
+    shapes: dict[str, Shape] = {
+        "ring": (rows.ring, columns.union),
+        "rows": (rows.most, columns.union),
+        "side": (rows.most, columns.ring),
+        "slide": (rows.most, columns.ring),
+        "block": (rows.most, columns.most),
+        "block-row": (meet(layer.rows, 1).ring, columns.most),
+        "whole": (rows.union, columns.union),
+        "row": (1, columns.union),
+    }
+    return shapes.get(plan.mode, (1, 1)), (rows.live, columns.union) if plan.mode == "side" else NOWHERE
+
+
+def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
+    cells = plan.at_once * prod(plan.tile)
+    if layer.kind == "copy" or (layer.stays.output and plan.order not in ("RS", "TKC", "BC")):
+        return 0
+    if layer.kind == "attention":  # scores, and outputs or their sums and statistics
+        return plan.activation_bytes - keys_bytes(layer, plan.slice) - (prod(_shapes(layer, plan)[0]) * layer.part.room)
+    if plan.order == "RS":
+        return layer.word * layer.bits.sum_bytes * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
+    if layer.kind == "apart":
+        return cells * layer.results(plan.apart) * most_often(layer)
+    if plan.order == "TCC":
+        return cells * layer.results(layer.word)
+    if layer.kind in ("join", "mixed", "norm"):
+        return cells * layer.results(min(plan.apart, layer.outputs))
+    if plan.order in ("TKC", "BC"):
+        return cells * layer.round_up(plan.chunk) * layer.bits.sum_bytes
+    return cells * layer.results(plan.chunk)
+
+
+def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
+    """Return the bytes of operands that are not read through windows: a second operand, or a broadcast one."""
+    whole = [u for u in subgraph.inputs if subgraph.readers[u][0].whole]
+    coming = [u for u in whole if u not in subgraph.on_chip]
+    if layer.kind == "copy":
+        return dict.fromkeys(coming[:1], plan.activation_bytes)
+    if layer.kind == "attention":
+        if layer.has_second:
+            return {}
+        keys, values = keys_and_values(subgraph.geometry.network.operands[subgraph.layers[0]])
+        found = dict.fromkeys((keys[0], values[0]), 0)
+        for u, width in ((keys[0], layer.part.reduction), (values[0], layer.part.outputs)):
+            found[u] += plan.slice * row_bytes(layer.round_up(width), layer.bits.weights)
+        return found
+    if layer.is_product:
+        outputs = plan.inner if plan.order == "BC" else plan.chunk
+        size = layer.stationary_bytes(outputs, min(plan.slice, layer.part.reduction))
+        if plan.order == "TP":
+            size += layer.stationary_bytes(plan.kept, layer.part.reduction)
+        return {whole[0]: size} if coming else {}
+    step = layer.outputs if plan.order == "TC" else plan.apart
+    return {
+        u: rows * columns * row_bytes(layer.round_up(min(step, channels)), bits)
+        for u, (rows, columns, channels), bits in zip(coming, layer.broadcast, layer.broadcast_bits)
+    }
+
+
+def _input_bytes(
+    subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan, main: Shape, side: Shape, local: list[int]
+) -> list[int]:
+    """Return the bytes of each operand read through windows, if each has a region of its own."""
+    tensors = [subgraph.geometry.network.tensors[u] for u in local]
+    cells, most = plan.at_once * (prod(main) + prod(side)), None
+    if layer.kind in ("join", "mixed", "norm"):
+        cells, most = plan.at_once * prod(plan.tile), plan.apart
+    return [cells * row_bytes(layer.round_up(min(each.channels, most or each.channels)), each.bits) for each in tensors]
+
+
+def _all_of(subgraph: Subgraph, u: int) -> Shape:
+    height, width = subgraph.geometry.extent
+    return height[u], width[u]

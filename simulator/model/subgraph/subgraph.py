@@ -1,0 +1,191 @@
+"""One subgraph as the model sees it: its tensors, which layers read them, what comes in and what goes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import gcd
+from typing import NamedTuple
+
+from simulator.model.kept import Kept
+from simulator.technology import OPERATION_UNITS, Technology, units_of_numbers
+from workloads.errors import NetworkError
+from workloads.network.layers.attention import steps_of
+from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.ops import PRODUCT_OPS
+from workloads.network.layers.types import INT8, Number, row_bytes
+from workloads.network.network import Network
+
+ROWS, COLUMNS = 0, 1
+
+
+class Reader(NamedTuple):
+    """A layer that reads a tensor: through its window (`local`), in full (`whole`), or both (matmul(x, x))."""
+
+    layer: int
+    local: bool
+    whole: bool
+
+
+class Geometry:
+    """Shapes and windows of a network by tensor id and axis, prepared once. Index 0 is rows, 1 is columns.
+
+    technology: that of the accelerator, for channel alignment, PEs and tiles. Raises NetworkError for a network that
+    no tile can hold: one with windows over time (workloads/network/layers/frames.py).
+    """
+
+    def __init__(self, network: Network, technology: Technology | None = None) -> None:
+        timed = next((layer.name for layer in network.layers if layer.frames), None)
+        if timed:
+            raise NetworkError(
+                f"network {network.name!r} has no price: {timed!r} is a window over the frames of a clip, and tiles "
+                "have no time axis; whole-tensor scheduling takes such networks"
+            )
+        _check_numbers(network)
+        self.network, self.technology = network, technology or Technology()
+        self.count = len(network.layers)
+        self.extent = ([t.height for t in network.tensors], [t.width for t in network.tensors])
+        self.channels = [t.channels for t in network.tensors]
+        self.size_bytes = [t.size_bytes for t in network.tensors]
+        self.row_bytes = [row_bytes(t.channels, t.bits) for t in network.tensors]  #: of a position
+        self.weight_bytes = [layer.weight_bytes for layer in network.layers]
+        self.operations = [layer.macs + layer.light_ops for layer in network.layers]
+        self.operation_extra = [
+            sum(count * (units_of_numbers(*numbers) - OPERATION_UNITS) for count, *numbers in _operations(network, v))
+            for v in range(self.count)
+        ]  #: units beyond those of INT8
+        self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.padding = tuple([layer.padding[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.readers: list[tuple[Reader, ...]] = [
+            tuple(self._reader(layer, tensor) for layer in consumers)
+            for tensor, consumers in enumerate(network.consumers)
+        ]
+
+    def in_batch(self, samples: int) -> Geometry:
+        """Return the same geometry with the experts that this many samples use."""
+        network = self.network.in_batch(samples)
+        return self if network is self.network else Geometry(network, self.technology)
+
+    def held_bytes(self, tensor: int, groups: int = 1, cores: int = 1) -> int:
+        """Return the bytes of a position in a buffer, in whole words: of one of this many groups of channels.
+
+        cores: how many the words are dealt to; core 0 has the most.
+        """
+        alignment = self.technology.channel_alignment
+        channels = -(-self.channels[tensor] // groups // (alignment * cores)) * alignment
+        return row_bytes(channels, self.network.tensors[tensor].bits)
+
+    def _reader(self, layer: int, tensor: int) -> Reader:
+        whole = self.network.layers[layer].whole
+        positions = [i for i, operand in enumerate(self.network.operands[layer]) if operand == tensor]
+        return Reader(layer, any(i not in whole for i in positions), any(i in whole for i in positions))
+
+
+def _check_numbers(network: Network) -> None:
+    """Raise NetworkError for numbers that cannot be stored: parts of a layer that do not fill whole bytes."""
+    for v, layer in enumerate(network.layers):
+        operands = [network.tensors[u] for u in network.operands[v]]
+        if layer.bits == INT8 and layer.experts is None and all(each.number == Number() for each in operands):
+            continue
+        if layer.op in PRODUCT_OPS and len({each.bits for each in operands[1:]}) > 1:
+            what = "its second operand has" if layer.op == "matmul" else "its keys and values have"
+            raise NetworkError(f"layer {layer.name!r} has no price: {what} rows of different bits")
+        for elements, bits in _parts(layer, operands):
+            if elements * bits % 8:
+                raise NetworkError(
+                    f"layer {layer.name!r} has no price: {elements} numbers of {bits} bits do not fill whole bytes"
+                )
+        experts = layer.experts
+        if experts is not None:
+            word = gcd(8, layer.channels) * gcd(8, layer.in_channels) * layer.bits.weights
+            if word * experts.in_use(layer.height * layer.width) % (8 * experts.active):
+                raise NetworkError(
+                    f"layer {layer.name!r} has no price: words of 8 x 8 weights are no whole share of "
+                    f"{experts.active} experts"
+                )
+
+
+def _operations(network: Network, v: int) -> list[tuple[int, Number, Number]]:
+    """Return how many operations a layer has and which two number types each combines; an attention has several."""
+    layer = network.layers[v]
+    if layer.op != "attention":
+        return [(layer.macs + layer.light_ops, *_operand_numbers(network, v))]
+    (scores, softmax, context), made = steps_of(layer), layer.output.number
+    query, keys, *_, values = (network.tensors[u].number for u in network.operands[v])
+    return [(scores.macs, query, keys), (softmax.light_ops, made, made), (context.macs, made, values)]
+
+
+def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
+    """Return the two number types of an operation: the widest input, and a weight or the second operand."""
+    layer, numbers = network.layers[v], [network.tensors[u].number for u in network.operands[v]]
+    if layer.op == "matmul":
+        return numbers[0], numbers[1]
+    widest = max(numbers, key=lambda number: (number.bits, number.significand, number.kind))
+    return widest, layer.bits.of_weights if layer.has_weights else widest
+
+
+def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
+    """Return (count, bits) of numbers that are stored together: all weights, or the channels of a head or group."""
+    parts = [(layer.weight_elements // layer.groups, layer.bits.weights)]
+    if layer.has_weights and layer.is_depthwise:  # channels of one operand after the other
+        taps = layer.kernel[0] * layer.kernel[1]
+        return [(each.channels * taps, layer.bits.weights) for each in operands]
+    if layer.groups == 1:
+        return parts
+    parts += [(layer.channels // layer.groups, layer.output_bits)]
+    if layer.op in PRODUCT_OPS:
+        parts += [(each.channels // layer.second_heads, each.bits) for each in operands[1:]]
+        operands = operands[:1]
+    return parts + [(layer.in_channels // layer.groups, each.bits) for each in operands]
+
+
+class Subgraph:
+    """Layers that run together, with in(S) and out(S) of model.md, section 1.
+
+    layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose tensor is
+    stored to DRAM: model outputs, rows appended to a cache, and those with a reader outside S (Cocco, footnote 3).
+    readers[u]: the readers of u in S.
+
+    If tensors stay on chip: on_chip has those of S and in(S), loaded the part of in(S) that comes from DRAM, and
+    outputs the part of S that is stored there. Otherwise nothing stays, and all of in(S) is loaded.
+    """
+
+    def __init__(self, geometry: Geometry, layers: Iterable[int], kept: Kept | None = None) -> None:
+        self.geometry = geometry
+        self.layers = tuple(sorted(layers))
+        inside = set(self.layers)
+        network = geometry.network
+        self.inputs = tuple(dict.fromkeys(p for v in self.layers for p in network.producers[v] if p not in inside))
+        self.tensors = self.layers + self.inputs
+        self.readers = {u: [r for r in geometry.readers[u] if r.layer in inside] for u in self.tensors}
+        self.outputs = tuple(
+            v for v in self.layers if network.is_output[v] or len(self.readers[v]) < len(geometry.readers[v])
+        )
+        self.on_chip: frozenset[int] = frozenset()
+        self.loaded = self.inputs
+        if kept is not None:
+            self.on_chip = kept.on_chip
+            self.loaded = tuple(u for u in self.inputs if u in kept.loaded)
+            self.outputs = tuple(v for v in self.layers if v in kept.written)
+        self.has_whole_edge = any(reader.whole for readers in self.readers.values() for reader in readers)
+
+    @property
+    def weight_bytes(self) -> int:
+        """Bytes of all weights of S."""
+        return sum(self.geometry.weight_bytes[v] for v in self.layers)
+
+    @property
+    def input_bytes(self) -> int:
+        """Bytes of in(S) that come from DRAM, one sample."""
+        return sum(self.geometry.size_bytes[u] for u in self.loaded)
+
+    @property
+    def arriving(self) -> tuple[int, ...]:
+        """Inputs that are loaded whole, once, to be kept from now on."""
+        return tuple(u for u in self.loaded if u in self.on_chip)
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of out(S), one sample."""
+        return sum(self.geometry.size_bytes[v] for v in self.outputs)

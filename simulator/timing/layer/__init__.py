@@ -1,0 +1,1 @@
+"""The steps of one layer, dense or not, with the cycles of each."""

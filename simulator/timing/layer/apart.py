@@ -1,0 +1,136 @@
+"""What the loops of a layer that does not reduce over channels move, step by step (simulator/model/layer/groups.py)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from simulator.model.layer.axes import meet
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.orders import LoopPlan
+from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
+from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pass
+
+
+def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """CT: channels of one producer after the other; samples; tiles."""
+    steps = _steps(layer, plan.apart)
+    coming, made = _coming(layer, plan.apart), [channels * often for channels, often in steps]
+    rounds, taps = pieces(layer.batch, plan.at_once), layer.rows.taps * layer.columns.taps
+    rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
+    nest = Nest({
+        "steps": len(steps), "repeat": layer.repeat, "rounds": len(rounds), "rows": len(rows.met),
+        "columns": len(columns.met),
+    })  # fmt: skip
+    loads: dict[str, Sizes] = {"rounds": rounds}
+    loads["rows"], loads["columns"] = fetched(plan.mode, rows, columns)
+    tiles: dict[str, Sizes] = {"rounds": rounds, "rows": rows.outputs, "columns": columns.outputs}
+    start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
+    return Moves(
+        nest,
+        inputs=[nest.term(loads | {"steps": coming})],
+        weights=[nest.term(start | {"steps": made}, taps)] if layer.weights else [],
+        outputs=[nest.term(tiles | {"steps": made}, layer.outputs, sum(made))],  # a slice has fewer than its input
+        work=[nest.term(tiles | {"steps": made})],
+        ahead=[nest.term(loads | {"steps": [layer.round_up(each) for each in coming]})],
+        behind=[nest.term(tiles | {"steps": [layer.round_up(each) * often for each, often in steps]})],
+    )
+
+
+def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers, with broadcast operands."""
+    steps = pieces(layer.outputs, plan.apart)
+    rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
+    lengths = {"repeat": layer.repeat, "steps": len(steps), "rows": len(rows.met), "columns": len(columns.met)}
+    names = ("repeat", "rows", "columns", "steps") if plan.order == "TC" else ("repeat", "steps", "rows", "columns")
+    nest = Nest({name: lengths[name] for name in names})
+    tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
+    made = nest.term(tiles | {"steps": steps})
+    rooms = nest.term(tiles | {"steps": [layer.round_up(each) for each in steps]})
+    inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
+    return Moves(nest, inputs, [], [made], [made], ahead, [rooms])
+
+
+def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """TCC: tiles; all channels word by word for the statistics; again for the outputs, except those that stay."""
+    steps = pieces(layer.outputs, plan.apart)
+    again = [max(0, size - max(0, plan.kept - i * plan.apart)) for i, size in enumerate(steps)]
+    rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
+    nest = Nest({
+        "repeat": layer.repeat, "rows": len(rows.met), "columns": len(columns.met), "passes": 2, "steps": len(steps),
+    })  # fmt: skip
+    tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
+    first, second = nest.term(tiles | {"passes": [1, 0], "steps": steps}), {"passes": [0, 1]}
+    return Moves(
+        nest,
+        inputs=[first, nest.term(tiles | second | {"steps": again})] if layer.loaded else [],
+        weights=[],
+        outputs=[nest.term(tiles | second | {"steps": steps})],
+        work=[nest.term(tiles | {"steps": steps})],
+        ahead=[nest.term(tiles | {"steps": [layer.word] * len(steps)})] if layer.loaded else [],
+        behind=[nest.term(tiles | second | {"steps": [layer.word] * len(steps)})],
+    )
+
+
+def _operands(
+    layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int
+) -> list[Term]:
+    """Return what is loaded of each operand, in whole words of channels: tile by tile, or whole before the tiles.
+
+    An operand with a single channel serves all steps: it stays (in TC, or if broadcast over the map) or comes again.
+    """
+    start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
+    once: dict[str, Sizes] = {"steps": "first"} if order == "TC" else {}
+    sizes, found = [-(-each // word) * word for each in steps], []
+    for channels in filter(None, layer.passing):
+        if channels == layer.outputs:
+            found.append(nest.term(tiles | {"steps": sizes}))
+        else:
+            found.append(nest.term(tiles | once, word))
+    for height, width, channels in layer.broadcast:
+        if channels == layer.outputs and order == "CT":
+            found.append(nest.term(start | {"steps": sizes}, height * width))
+        else:
+            size = height * width * -(-channels // word) * word
+            found.append(nest.term(start | {"steps": "first"}, size))
+    return found
+
+
+def poured_moves(layer: LoopLayer) -> Moves:
+    """RS: a word of channels; input rows, each added to the sums of all output rows that meet it."""
+    steps, poured = _steps(layer, layer.word), rows_poured(layer.rows)
+    across, width = meet(layer.columns, layer.columns.windows).union, layer.columns.windows
+    coming, made = _coming(layer, layer.word), [channels * often for channels, often in steps]
+    nest = Nest({"repeat": layer.repeat, "steps": len(steps), "rows": len(poured.added)})
+    rows = [min(1, added) for added in poured.added]
+    rooms = [layer.word * often for _, often in steps]
+    return Moves(
+        nest,
+        inputs=[nest.term({"steps": coming, "rows": rows}, across)],
+        weights=[],
+        outputs=[nest.term({"steps": made, "rows": poured.finished}, width * layer.outputs, sum(made))],
+        work=[nest.term({"steps": made, "rows": poured.added})],
+        ahead=[nest.term({"rows": rows}, across * layer.word)],
+        behind=[nest.term({"steps": rooms, "rows": poured.finished}, width)],
+    )
+
+
+def copy_moves(layer: LoopLayer) -> Moves:
+    """Copy: a word at a time."""
+    size, coming = sum(map(prod, layer.whole)), sum(map(prod, layer.broadcast))
+    nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
+    words = nest.steps["words"]
+    inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)
+    word = nest.term({}, layer.word)
+    return Moves(nest, [inputs], [], [outputs], [word], [word], [word])
+
+
+def _coming(layer: LoopLayer, step: int) -> list[int]:
+    """Return the channels of each step that come from DRAM."""
+    sizes = zip(layer.producers, layer.passing)
+    return [channels if coming else 0 for size, coming in sizes for channels in pieces(size, step)]
+
+
+def _steps(layer: LoopLayer, step: int) -> list[tuple[int, int]]:
+    """Return the channels of each step, those of one input, and how many operands that is."""
+    often = [layer.operands.count(each) for each in range(len(layer.producers))]
+    return [(channels, times) for size, times in zip(layer.producers, often) for channels in pieces(size, step)]

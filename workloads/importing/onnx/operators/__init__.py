@@ -1,0 +1,1 @@
+"""What each operator of ONNX is in a network."""

@@ -1,0 +1,1 @@
+"""A layer: its operator, shapes, windows and types."""

@@ -1,0 +1,1 @@
+"""Networks made of networks: resized, repeated, in blocks, concatenations rewritten."""
