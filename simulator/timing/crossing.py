@@ -11,6 +11,7 @@ from itertools import pairwise
 
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
+from simulator.model.schemes.bands import band_of
 from simulator.model.schemes.channels import dealt_crossing
 from simulator.model.schemes.columns import column_crossing, column_moves, weights_crossing
 from simulator.model.schemes.ways import MirroredColumns
@@ -53,7 +54,7 @@ def working_cores(model: SubgraphModel, price: Price) -> dict[int, tuple[int, ..
             team * crew.bands + core
             for team in range(crew.teams)
             for core in range(crew.bands)
-            if bands.of(v, core, width[v]).extent
+            if band_of(bands, v, core, width[v]).stop > band_of(bands, v, core, width[v]).late
         )
         for v in layers
     }

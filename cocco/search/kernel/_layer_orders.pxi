@@ -20,7 +20,7 @@ ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "co
 
 cdef enum:  # names in MODES
     RING = 0
-    ROWS = 1
+    WHOLE_ROWS = 1
     SIDE = 2
     SLIDE = 3
     BLOCK = 4
@@ -111,7 +111,7 @@ cdef int modes_of(Grid* grid, Mode* modes) noexcept nogil:
     if columns.tiles == 1:
         modes[0] = mode_of(RING, rows.ring * columns.united, rows.united * columns.united, 0)
         if rows.most < rows.ring:
-            modes[1] = mode_of(ROWS, rows.most * columns.united, rows.visits * columns.united, 0)
+            modes[1] = mode_of(WHOLE_ROWS, rows.most * columns.united, rows.visits * columns.united, 0)
             return 2
         return 1
     if rows.live:

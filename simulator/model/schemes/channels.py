@@ -12,7 +12,7 @@ from simulator.mapping.mappers import Work
 from simulator.model.schemes.dealing import Deal
 from simulator.model.subgraph.regions import Region, Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.subgraph.traffic import often, results_of, rows_again, window_elements, work_of
+from simulator.model.subgraph.traffic import often, results_of, rows_again, windows_met, work_of
 from simulator.model.subgraph.updates import derive_updates, starts_full
 
 
@@ -43,8 +43,7 @@ def dealt_moves(
         for v, local, whole in subgraph.readers[u]:
             heard, met = deal.heard(geometry.network, v, u), 0
             if local:
-                met = window_elements(geometry, ROWS, v, u, rows[v])
-                met *= window_elements(geometry, COLUMNS, v, u, columns[v])
+                met = windows_met(geometry, v, u, rows[v], columns[v])
                 total += often(met * heard.total, work_of(works, v).inputs)
             if whole:
                 again = rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
@@ -52,7 +51,7 @@ def dealt_moves(
                 met += again
             crossing += met * (heard.total - heard.own)
         if regions[u].side_bytes:
-            again = rows_again(subgraph, tiling, regions[u], u, is_full)
+            again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
     return (total, written), crossing
@@ -66,9 +65,7 @@ def dealt_crossing(subgraph: Subgraph, tiling: Tiling, deal: Deal) -> dict[int, 
         for v, local, whole in subgraph.readers[u]:
             heard, met = deal.heard(geometry.network, v, u), 0
             if local:
-                met = window_elements(geometry, ROWS, v, u, rows[v]) * window_elements(
-                    geometry, COLUMNS, v, u, columns[v]
-                )
+                met = windows_met(geometry, v, u, rows[v], columns[v])
             if whole:
                 met += rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
             found[v] += met * (heard.total - heard.own)
