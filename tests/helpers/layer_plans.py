@@ -36,8 +36,8 @@ def loops_of(plan: LoopPlan) -> LayerPlan:
 
 def claim_of(plan: LoopPlan) -> Count:
     """Return the numbers of a plan."""
-    names = [name for name in Count._fields[:7] if name in LoopPlan._fields]
-    return Count(*(getattr(plan, name) for name in names), global_written_bytes=plan.totals.global_written_bytes)
+    numbers = plan._asdict() | plan.totals._asdict()
+    return Count(**{name: numbers[name] for name in (*Count._fields[:7], "global_written_bytes") if name in numbers})
 
 
 def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:
