@@ -1,6 +1,6 @@
 """Prove by exact enumeration that the best partition, or the best memory, found by a search is optimal.
 
-On given hardware the enumeration over downsets (cocco.search.baselines.exact) either finishes, and its answer is
+On given hardware the exact search with nothing kept (cocco.search.exact) either finishes, and its answer is
 proven, or gives up. If the memory is chosen as well, each candidate is either solved in this way or ruled out, because
 its buffer plus alpha times a lower bound of the metric is no less than the best known cost. If all candidates are
 solved or ruled out, the best of them is the optimum of Formula 2.
@@ -15,19 +15,19 @@ from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.forced import largest_hulls
+from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.least import lower_bound, totals_of
 from cocco.bounds.staircase import Staircase, forced_step, no_limit
-from cocco.candidates.genome import Genome, groups_of
+from cocco.candidates.genome import Genome
 from cocco.candidates.judge import judged
 from cocco.effort.stages import tell
 from cocco.effort.work_units import once
 from cocco.problem.floor import floor_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
-from cocco.search.baselines.exact import LOOK_STEPS, MAX_CANDIDATES, MAX_STATES, PRICE_STEPS, exact
-from cocco.search.kernel.compiled import Compiled, Enumerated, first_of
 from cocco.search.pricing.genomes import Sample
-from cocco.search.pricing.subgraphs import SubgraphCosts
+
+Enumerated = tuple[Sequence[Sequence[int]] | None, int, int, int, float]  # groups, states, steps tried, steps, cost
 
 QUICK_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
 QUICK_TOTAL = 30_000_000  #: of all candidates together where a front or a limit is asked for, or a start; our choice
@@ -156,17 +156,7 @@ class Solver:
 
 def enumerated(part: Problem, memory: tuple[int, ...], budget: int, engine: EngineName) -> Enumerated:
     """Return the cheapest partition of one network with one memory; its groups are None if the budget is spent."""
-
-    def compiled() -> Enumerated:
-        twin: Compiled | None = part.memo.get(enumerated)
-        if twin is None:
-            twin = part.memo[enumerated] = Compiled(part)
-        return twin.exact(MAX_STATES, MAX_CANDIDATES, budget, LOOK_STEPS, PRICE_STEPS, *memory)
-
-    def readable() -> Enumerated:
-        given = in_memory(part, memory)
-        found = exact(given, SubgraphCosts(given), MAX_STATES, budget)
-        groups = None if found.status == "gave_up" else groups_of(found.labels or [])
-        return groups, found.states, found.transitions, found.steps, found.cost
-
-    return (first_of(compiled, readable) if engine == "fast" else readable)()
+    given = in_memory(part, memory)
+    (found,) = cheapest_plans(given, max_steps=budget, may_keep=False, engine=engine).plans
+    groups = None if found.status == "gave_up" else found.subgraphs or []
+    return groups, found.states, found.steps, found.steps, found.cost
