@@ -10,7 +10,8 @@ cdef class KeptPrices:
     cdef u64[:, ::1] sets
     cdef object words_of    # the same, for Python
     cdef object problem
-    cdef i64[::1] spare # of layer_beside, from the first price beside a kept tensor on
+    cdef bint sees_layers   # beside kept tensors, from the first such price on
+    cdef i64[::1] spare # of layer_beside
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem):
         self.kernel, self.scratch, self.problem = kernel, scratch, problem
@@ -54,6 +55,7 @@ cdef class KeptPrices:
         if self.kernel.kept_layers == NULL:
             self.kernel._fill_kept_layers(self.problem)
         self.spare = np.zeros(self.kernel.kept_numbers + 1, dtype=np.int64)
+        self.sees_layers = True
         return 0
 
     cdef int price_set(
@@ -64,7 +66,7 @@ cdef class KeptPrices:
         cdef LoopLayer* loops = NULL
         self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
         if count == 1 and kept is not NULL and self.kernel.machine.has_loops:
-            if self.spare is None:
+            if not self.sees_layers:
                 self.see_layers()
             layer = layer_beside(&self.kernel.net, &self.kernel.kept_layers[layers[0]], layers[0], kept, &self.spare[0])
             loops = &layer

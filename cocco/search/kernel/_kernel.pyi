@@ -48,17 +48,6 @@ class LoopLayers:
         weight_buffer: float,
     ) -> tuple[str | int | tuple[int, int], ...] | None: ...
 
-def exact(
-    kernel: Kernel,
-    scratch: Scratch,
-    most_states: int,
-    most_sets: int,
-    most_steps: int,
-    look_steps: int,
-    price_steps: int,
-    first: int = 0,
-    second: int = 0,
-) -> tuple[list[list[int]] | None, int, int, int, float]: ...
 def anneal(
     kernel: Kernel,
     scratch: Scratch,
