@@ -63,10 +63,6 @@ cdef inline bint same_set(const u64* a, const u64* b, i64 words) noexcept nogil:
     return memcmp(a, b, words * sizeof(u64)) == 0
 
 
-cdef inline bint has(const u64* members, i64 v) noexcept nogil:
-    return (members[v >> 6] >> (v & 63)) & 1
-
-
 cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     cdef i64 i, count = 0
     cdef u64 word
