@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.forced import largest_hulls
@@ -24,7 +22,7 @@ from cocco.effort.stages import tell
 from cocco.effort.work_units import once
 from cocco.problem.floor import floor_of
 from cocco.problem.names import EngineName
-from cocco.problem.problem import Problem, in_memory
+from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.pricing.genomes import Sample
 
 Enumerated = tuple[Sequence[Sequence[int]] | None, int, int, int, float]  # groups, states, steps tried, steps, cost
@@ -98,7 +96,7 @@ def memory_bounds(problem: Problem) -> list[tuple[float, tuple[int, ...]]]:
     """Return each memory with a lower bound of its cost, in the order of the candidates."""
     memories = []
     totals = totals_of(problem, largest_hulls(problem), problem.accelerator)  # whatever the capacities
-    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+    for memory in problem.memories:
         machine = problem.accelerator_of(memory)
         memories.append((problem.objective.cost(problem.objective.value(totals, floor_of(machine)), machine), memory))
     return memories
@@ -110,10 +108,7 @@ class Solver:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
         self.transitions = 0
-        self.parts = []
-        for i, network in enumerate(problem.networks):
-            objective = replace(problem.objective, weights=problem.objective.weights[i : i + 1])
-            self.parts.append(replace(problem, networks=(network,), objective=objective))
+        self.parts = [part_of(problem, i) for i in range(len(problem.networks))]
 
     def solve(self, memory: tuple[int, ...], budget: int, best: Sample | None) -> tuple[Sample | None, int]:
         """Return the better of the optimum with this memory and `best`, None if out of budget; and the steps taken.

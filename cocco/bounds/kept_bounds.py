@@ -8,7 +8,6 @@ inputs that are read and the model outputs cross DRAM once (`once_bytes`), and w
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import product
 
 from cocco.bounds.buffers import Buffered, met_bytes
 from cocco.bounds.forced import Traffic
@@ -18,11 +17,6 @@ from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
-
-
-def memories(problem: Problem) -> list[Memory]:
-    """Return every memory that may be chosen; on given hardware there is only one."""
-    return list(product(*[range(len(sizes)) for sizes in problem.candidates]))
 
 
 class KeptBounds:
@@ -44,7 +38,7 @@ class KeptBounds:
 
     def least(self) -> float:
         """Return a cost that no plan with any memory undercuts."""
-        return min(self.cost(memory) for memory in memories(self.problem))
+        return min(self.cost(memory) for memory in self.problem.memories)
 
     @cached_property
     def once(self) -> list[Traffic]:

@@ -21,14 +21,13 @@ from typing import NamedTuple
 
 from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.kept import ROUNDING, cheapest_plans
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.effort.planned import Memory, Planned
 from cocco.effort.stages import tell
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
-from simulator.evaluate import evaluate
 
 QUICK_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 QUICK_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
@@ -76,7 +75,7 @@ def prove_kept(
         return problem, memory, engine, min(steps, in_total - spent), known, share > 0
 
     bounds = KeptBounds(problem)
-    left = {memory: bounds.cost(memory) for memory in memories(problem)}
+    left = {memory: bounds.cost(memory) for memory in problem.memories}
     order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
     solved: list[Planned] = []
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
@@ -265,8 +264,7 @@ def carried_down(problem: Problem, found: Planned) -> Planned:
         while found.memory[buffer]:
             memory = (*found.memory[:buffer], found.memory[buffer] - 1, *found.memory[buffer + 1 :])
             machine = problem.accelerator_of(memory)
-            pairs = zip(problem.networks, found.plans)
-            evaluations = [evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs]
+            evaluations = problem.evaluations(found.plans, machine)
             if not all(each.fits for each in evaluations):
                 break
             value = problem.objective.judged(evaluations)

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from cocco.bounds.buffers import least_buffered
 from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.least import least_totals
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
@@ -52,7 +52,7 @@ class Staircase:
         else:
             hulls = largest_hulls(problem)
             self._buffered, floor = least_buffered(problem, hulls), least_traffic(problem, hulls)
-        self.bound = {memory: self._cost(memory, self._totals(memory, floor)) for memory in memories(problem)}
+        self.bound = {memory: self._cost(memory, self._totals(memory, floor)) for memory in problem.memories}
 
     @property
     def least(self) -> float:

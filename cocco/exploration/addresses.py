@@ -19,7 +19,6 @@ from cocco.exploration.result import Result
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Pricer, Sample
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
 MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
@@ -46,8 +45,7 @@ def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
     result = replace(result, moved=moved, placed=placed, splits=splits)
     if not moved:
         return result
-    pairs = zip(problem.networks, plans)
-    evaluations = tuple(evaluate(network, plan, result.accelerator, problem.tile_rule) for network, plan in pairs)
+    evaluations = problem.evaluations(plans, result.accelerator)
     cost, bound = problem.cost(evaluations), result.lower_bound
     is_lost = result.status == "optimal" and not (bound is not None and cost <= bound)
     return replace(
@@ -63,7 +61,7 @@ def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
 def _split(problem: Problem, result: Result) -> Result:
     """Return a result without kept tensors with every failing subgraph split."""
     accelerator = result.accelerator
-    chosen = tuple(sizes.index(getattr(accelerator, name)) for name, sizes in problem.buffers.items())
+    chosen = problem.memory_of(accelerator)
     pricer, plans, splits = Pricer(problem), list(result.plans), 0
     for i in range(len(plans)):
         while splits < MAX_CUTS:

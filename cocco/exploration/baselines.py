@@ -8,7 +8,6 @@ memories is ours; the paper's own genetic algorithm, which has no founders, look
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -75,7 +74,7 @@ def neighbours(problem: Problem, memory: Memory) -> Iterator[Memory]:
 def _spread(problem: Problem, at: Memory, count: int) -> Iterator[Memory]:
     """Yield a memory, then `count` others, evenly spread over all."""
     yield at
-    every = [each for each in product(*[range(len(sizes)) for sizes in problem.candidates]) if each != at]
+    every = [each for each in problem.memories if each != at]
     count = min(count, len(every))
     for i in range(count):
         yield every[(2 * i + 1) * len(every) // (2 * count)]

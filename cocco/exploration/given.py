@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 from typing import NamedTuple
 
 from cocco.bounds.least import gap
@@ -104,7 +103,7 @@ def _memories(problem: Problem, parts: Sequence[_Models]) -> list[tuple[float, C
     """Return (bound, memory) for each memory of the question, sorted: these plans cost at least the bound there."""
     least = [part.least() for part in parts]
     found = []
-    for capacities in product(*(range(len(sizes)) for sizes in problem.candidates)):
+    for capacities in problem.memories:
         accelerator = problem.accelerator_of(capacities)
         found.append((problem.objective.cost(problem.objective.value(least, accelerator), accelerator), capacities))
     return sorted(found)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import solve
 from cocco.candidates.judge import judged_plans
 from cocco.effort.planned import ROUNDING, Memory, Planned
@@ -53,11 +53,6 @@ def of_value(problem: Problem, metric: Metric) -> Problem:
     return replace(problem, objective=objective, chosen_by=problem.metric)
 
 
-def memory_of(question: Question, point: FrontPoint) -> Memory:
-    """Return the memory of a point as positions in the candidates."""
-    return tuple(sizes.index(getattr(point.accelerator, name)) for name, sizes in question.problem.buffers.items())
-
-
 def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], budgets: Budgets) -> KeptPoints:
     """Return the cheapest plans of these memories in each metric of the objectives.
 
@@ -69,7 +64,7 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], bu
     size = next((name for name in plane.names if name in MEMORY), "capacity")
     ascending = sorted(chosen, key=lambda memory: (of_memory(size, plane.machine(memory), problem.objective), memory))
     found: list[FrontPoint] = []
-    steps, is_proven = 0, is_plane and set(chosen) == set(memories(problem))
+    steps, is_proven = 0, is_plane and set(chosen) == set(problem.memories)
     try:
         for metric in metrics:
             valued = of_value(problem, metric)

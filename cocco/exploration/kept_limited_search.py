@@ -14,7 +14,7 @@ from cocco.effort.planned import Memory, priced
 from cocco.effort.settings import Settings
 from cocco.exploration import methods
 from cocco.exploration.front import FrontPoint
-from cocco.exploration.kept_front import memory_of, of_value, point_with
+from cocco.exploration.kept_front import of_value, point_with
 from cocco.exploration.kept_search import Best, improve
 from cocco.exploration.question import Question
 from cocco.problem.criteria import metrics_of
@@ -56,7 +56,7 @@ def searched_points(question: Question, judge: Judge, known: FrontPoint) -> Foun
     """Return points better than the known one, the best last."""
     names = judge.plane.names
     valued = of_value(question.problem, metrics_of([names[judge.target], *names])[0])
-    memory = memory_of(question, known)
+    memory = question.problem.memory_of(known.accelerator)
     best = _Best(valued, judge, known, memory)
     given = in_memory(valued, memory)
     share = replace(

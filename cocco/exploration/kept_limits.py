@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL, solve
 from cocco.effort.planned import ROUNDING
 from cocco.effort.status import Status
@@ -53,7 +53,7 @@ def limited_points(question: Question, judge: Judge, known: FrontPoint) -> Limit
     metrics = metrics_of(plane.names)
     bounds = KeptBounds(problem)
     steps, failures, least_left = 0, 0, math.inf
-    rows = [(plane.least(plane.machine(memory), bounds.totals(memory)), memory) for memory in memories(problem)]
+    rows = [(plane.least(plane.machine(memory), bounds.totals(memory)), memory) for memory in problem.memories]
     rows.sort(key=lambda row: (judge.key(row[0]), row[1]))
     try:
         for values, memory in rows:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cocco.bounds.kept_bounds import memories
 from cocco.bounds.kept_memories import QUICK_STEPS, QUICK_TOTAL
 from cocco.effort.planned import Planned
 from cocco.effort.work_units import once, precompute
@@ -14,7 +13,6 @@ from cocco.exploration.improve import improve_plans
 from cocco.exploration.kept_front import (
     Budgets,
     KeptPoints,
-    memory_of,
     of_value,
     point_with,
     solved_points,
@@ -35,10 +33,10 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
 
     rows: the front without kept tensors. If there are not too many memories, each is solved, else those of these rows.
     """
-    every = memories(question.problem)
+    every = question.problem.memories
     if method == "exact":
         return solved_points(question, plane, every, Budgets(MAX_STEPS, len(every) * MAX_STEPS, None))
-    chosen = every if len(every) <= MOST_MEMORIES else [memory_of(question, row) for row in rows]
+    chosen = every if len(every) <= MOST_MEMORIES else [question.problem.memory_of(row.accelerator) for row in rows]
     kept = solved_points(question, plane, chosen, Budgets(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL)))
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
 
@@ -51,7 +49,7 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
     """
     valued = of_value(question.problem, metrics_of(plane.names)[0])
     steps, found = IMPROVING_STEPS * question.samples // max(1, len(rows)), list(kept.found)
-    chosen = [(row, memory_of(question, row)) for row in rows]
+    chosen = [(row, question.problem.memory_of(row.accelerator)) for row in rows]
     try:
         given = [(memory, in_other_memory(valued, row.plans, memory, question.seed)) for row, memory in chosen]
         jobs = [

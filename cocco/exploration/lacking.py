@@ -7,21 +7,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cocco.bounds.kept_bounds import memories
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import least_capacity
 
 
 def layer_by_layer(problem: Problem) -> tuple[Evaluation, ...]:
     """Return the evaluation of each network, layer by layer, in the largest memory: it says what does not fit."""
-    machine = problem.accelerator_of(memories(problem)[-1])
-    return tuple(
-        evaluate(network, Partition.layerwise(network, problem.metric), machine, problem.tile_rule)
-        for network in problem.networks
-    )
+    machine = problem.accelerator_of(problem.memories[-1])
+    return problem.evaluations([Partition.layerwise(each, problem.metric) for each in problem.networks], machine)
 
 
 def least_memory(evaluations: Sequence[Evaluation]) -> Accelerator:

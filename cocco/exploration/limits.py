@@ -9,13 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from operator import le
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
 from cocco.bounds.forced import largest_hulls
-from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import totals_of
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
@@ -284,7 +282,7 @@ def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
     """Return the problem without candidates that break the limits in every memory; at least the smallest stay."""
     if not set(MEMORY) & limits.keys():
         return problem
-    keeping = [memory for memory in memories(problem) if _keeps(problem, memory, limits)]
+    keeping = [memory for memory in problem.memories if _keeps(problem, memory, limits)]
     buffers = {}
     for i, (name, sizes) in enumerate(problem.buffers.items()):
         chosen = sorted({memory[i] for memory in keeping})
@@ -379,7 +377,7 @@ def _bounds(judge: _Judge) -> list[_MemoryBound]:
     problem, plane = judge.plane.problem, judge.plane
     totals = totals_of(problem, largest_hulls(problem), problem.accelerator)
     found = []
-    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+    for memory in problem.memories:
         found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
-from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import lower_bound
 from cocco.candidates.genome import Genome
 from cocco.candidates.stream import Stream
@@ -95,7 +94,7 @@ def layerwise(question: Question) -> Outcome:
 def ruled_out(question: Question) -> Outcome:
     """Return the outcome that nothing runs, not even layer by layer in the largest memory; known before any search."""
     problem = question.problem
-    sample = Sample(Genome(list(range(problem.size)), memories(problem)[-1]), math.inf, math.inf)
+    sample = Sample(Genome(list(range(problem.size)), problem.memories[-1]), math.inf, math.inf)
     return Outcome(_trace(question, sample), 1, "layerwise", Proof(sample, math.inf, True, 0))
 
 

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, TIERS, solve
 from cocco.bounds.least import gap
 from cocco.candidates.judge import judged_plans
@@ -36,7 +36,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
     found: an answer that was changed to get addresses, or that lacks some.
     """
     problem = question.problem
-    chosen, best = _memory(problem, found), found
+    chosen, best = problem.memory_of(found.accelerator), found
     bounds, asked = KeptBounds(problem), 0
     nearest, steps = _nearest(problem, chosen), question.budget(STEPS)
 
@@ -62,14 +62,10 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
     return best
 
 
-def _memory(problem: Problem, found: Result) -> Memory:
-    return tuple(sizes.index(getattr(found.accelerator, name)) for name, sizes in problem.buffers.items())
-
-
 def _nearest(problem: Problem, chosen: Memory) -> list[Memory]:
     """Return the other memories, nearest in bytes first; of two equally near, the larger first."""
     size = problem.accelerator_of(chosen).buffer_bytes
-    others = [(problem.accelerator_of(memory).buffer_bytes - size, memory) for memory in memories(problem)]
+    others = [(problem.accelerator_of(memory).buffer_bytes - size, memory) for memory in problem.memories]
     return [memory for more, memory in sorted(others, key=lambda each: (abs(each[0]), -each[0])) if memory != chosen]
 
 

@@ -17,7 +17,6 @@ from cocco.exploration.divided_search import Part
 from cocco.exploration.improve import Improved
 from cocco.problem.problem import Problem
 from cocco.search.genetic.engine import make_engine
-from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
 
@@ -55,8 +54,7 @@ def _solved(problem: Problem, memory: Memory, below: float, answer: Solved) -> s
 def _layer_by_layer(problem: Problem, memory: Memory) -> float:
     """Return the cost of the layerwise plan, which needs no search; inf if it does not fit."""
     plans, machine = tuple(Partition.layerwise(each) for each in problem.networks), problem.accelerator_of(memory)
-    pairs = zip(problem.networks, plans)
-    fits = all(evaluate(network, plan, machine, problem.tile_rule).fits for network, plan in pairs)
+    fits = all(each.fits for each in problem.evaluations(plans, machine))
     return priced(problem, memory, plans).cost if fits else math.inf
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Unpack, get_args
 
 import numpy as np
@@ -218,7 +217,7 @@ def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
     problem, cloud, is_proven = question.problem, empty_cloud(question, plane), True
     solver = Solver(problem, question.engine)
     try:
-        for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
+        for memory in problem.memories:
             found, _ = solver.solve(memory, STEPS, None)
             is_proven = is_proven and found is not None
             labels = list(range(problem.size)) if found is None else found.genome.labels

@@ -12,7 +12,6 @@ from cocco.exploration.front import FrontPoint
 from cocco.exploration.kept_front import best_points
 from cocco.exploration.repair import repaired_plans
 from cocco.problem.plane import Plane
-from simulator.evaluate import evaluate
 
 Key = Callable[[tuple[float, ...]], tuple[float, ...]]
 
@@ -26,8 +25,7 @@ def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
     point = replace(point, moved=moved, placed=placed)
     if not moved:
         return point
-    pairs = zip(problem.networks, plans)
-    evaluations = tuple(evaluate(network, plan, point.accelerator, problem.tile_rule) for network, plan in pairs)
+    evaluations = problem.evaluations(plans, point.accelerator)
     return replace(
         point, values=plane.judged(evaluations), plans=tuple(each.plan for each in evaluations), evaluations=evaluations
     )

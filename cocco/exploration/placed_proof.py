@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_memories import QUICK_STEPS, given_in, solve, value_of
 from cocco.bounds.least import gap
 from cocco.candidates.judge import judged_plans
@@ -21,7 +21,6 @@ from cocco.effort.status import Status
 from cocco.exploration.placed_plans import placed_plan
 from cocco.exploration.question import Question
 from cocco.exploration.result import Result
-from cocco.problem.problem import Problem
 
 FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
 
@@ -53,8 +52,8 @@ class _Proof:
     def memories(self) -> list[Memory]:
         """Return the memory of the answer, then the others by their lower bounds."""
         bounds = KeptBounds(self.problem)
-        left = {memory: bounds.cost(memory) for memory in memories(self.problem)}
-        mine = memory_of(self.problem, self.found)
+        left = {memory: bounds.cost(memory) for memory in self.problem.memories}
+        mine = self.problem.memory_of(self.found.accelerator)
         others = [each for each in left if each != mine and left[each] < self.below]
         return [mine, *sorted(others, key=left.__getitem__)]
 
@@ -64,7 +63,7 @@ class _Proof:
         Once a memory is left open there can be no proof: then others are searched only below its bound.
         """
         problem, budget = self.problem, self.question.budget(QUICK_STEPS)
-        is_first = memory == memory_of(problem, self.found)
+        is_first = memory == problem.memory_of(self.found.accelerator)
         tell("addresses", best=self.below, bound=min(self.bound, self.below))
         if not is_first:
             asked = min(self.below, self.least)
@@ -101,8 +100,3 @@ class _Proof:
             self.found, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations,
             cost=best.cost, splits=0, moved=(), placed=True,
         )  # fmt: skip
-
-
-def memory_of(problem: Problem, found: Result) -> Memory:
-    """Return the memory of an answer as positions in the candidates."""
-    return tuple(sizes.index(getattr(found.accelerator, name)) for name, sizes in problem.buffers.items())

@@ -21,7 +21,7 @@ from cocco.effort.stages import tell
 from cocco.exploration.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.result import Result
 from cocco.problem.problem import Problem
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
 TOTAL = kept_memories.QUICK_TOTAL // 2  #: steps of all sizes; our choice: half of what the proof may take
@@ -60,9 +60,7 @@ class Sizes:
             memory: _candidate(problem, memory, max(bound, least)) for memory, bound in bounds_of(problem).items()
         }
         self.plans: dict[Memory, Plans] = {}
-        self.here = tuple(
-            sizes.index(getattr(result.accelerator, name)) for name, sizes in problem.buffers.items()
-        )  # fmt: skip
+        self.here = problem.memory_of(result.accelerator)
         for memory, value, cost in _samples(problem, result):
             self.know(memory, value, cost)
         self._say_answer()
@@ -215,9 +213,7 @@ class Sizes:
         return cost <= self._limits()[-1]
 
     def _evaluations(self, memory: Memory, plans: Plans) -> tuple[Evaluation, ...]:
-        problem, machine = self.problem, self.problem.accelerator_of(memory)
-        pairs = zip(problem.networks, plans)
-        return tuple(evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs)
+        return self.problem.evaluations(plans, self.problem.accelerator_of(memory))
 
     def _say_terms(self, memory: Memory, evaluations: tuple[Evaluation, ...]) -> None:
         terms = terms_of(self.problem, evaluations)
@@ -228,7 +224,7 @@ def bounds_of(problem: Problem) -> dict[Memory, float]:
     """Return, by memory, a cost that no plan with it undercuts, in the order of the candidates."""
     if problem.keep == "auto":
         bounds = KeptBounds(problem)
-        return {memory: bounds.cost(memory) for memory in kept_memories.memories(problem)}
+        return {memory: bounds.cost(memory) for memory in problem.memories}
     return {memory: bound for bound, memory in enumeration.memory_bounds(problem)}
 
 

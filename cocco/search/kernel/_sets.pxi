@@ -37,10 +37,6 @@ cdef inline bint same_set(const u64* a, const u64* b, i64 words) noexcept nogil:
     return True
 
 
-cdef inline bint has(const u64* members, i64 v) noexcept nogil:
-    return (members[v >> 6] >> (v & 63)) & 1
-
-
 cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     cdef i64 i, count = 0
     cdef u64 word

@@ -39,7 +39,7 @@ def bound_again(found: WorkedOut) -> Check | None:
 def _prove(found: WorkedOut) -> tuple[float, float]:
     """Return a bound, and the cost of the best plan that the proof met."""
     problem, chip = found.problem, found.machine
-    memory = tuple(sizes.index(getattr(chip, name)) for name, sizes in problem.buffers.items())
+    memory = problem.memory_of(chip)
     known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
     if problem.keep == "auto":
         kept = kept_memories.prove_kept(problem, known, engine)
