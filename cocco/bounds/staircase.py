@@ -48,11 +48,11 @@ class Staircase:
         self.tries: dict[Memory, int] = {}
         if problem.keep == "auto":
             kept = KeptBounds(problem)
-            self._buffered, floor = kept.buffered, kept.once
+            self._buffered, self._floor = kept.buffered, kept.once
         else:
             hulls = largest_hulls(problem)
-            self._buffered, floor = least_buffered(problem, hulls), least_traffic(problem, hulls)
-        self.bound = {memory: self._cost(memory, self._totals(memory, floor)) for memory in problem.memories}
+            self._buffered, self._floor = least_buffered(problem, hulls), least_traffic(problem, hulls)
+        self.bound = {memory: self._cost(memory, self.totals(memory)) for memory in problem.memories}
 
     @property
     def least(self) -> float:
@@ -96,6 +96,10 @@ class Staircase:
         """Return the nearest memory with a certificate that holds for this one."""
         found = [each for each in self.steps if all(a <= b for a, b in zip(memory, each))]
         return min(found, key=lambda each: (sum(each), each), default=None)
+
+    def totals(self, memory: Memory) -> list[Totals]:
+        """Return totals per network that no plan with a memory undercuts, before any certificate."""
+        return self._totals(memory, self._floor)
 
     def _cost(self, memory: Memory, totals: Sequence[Totals]) -> float:
         objective, machine = self.problem.objective, self.problem.accelerator_of(memory)

@@ -37,11 +37,12 @@ from cocco.cli.running.resume import Resumed, add_resume
 from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise, compromise
 from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
-from cocco.exploration.limits import Limited, minimize
-from cocco.exploration.result import Result
+from cocco.exploration.limits import minimize
 from cocco.output.folders.written import addresses
 from cocco.output.folders.written import cores as cores_folder
 from cocco.output.folders.written import run as run_folder

@@ -13,8 +13,8 @@ from cocco.cli.options.options import keep_of
 from cocco.cli.options.output import check_folder, output_path
 from cocco.cli.running.resume import Resumed
 from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
 from cocco.output.folders.written import front as front_folder
 from simulator.hardware_files import MACHINE
 

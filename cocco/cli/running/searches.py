@@ -17,10 +17,10 @@ from cocco.cli.running.interrupts import STOPPED
 from cocco.cli.running.progress import shown as progress_shown
 from cocco.cli.running.resume import Resumed
 from cocco.effort.stages import watched_by
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.result import Result
 from cocco.exploration.cores import CoresAxis
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited
-from cocco.exploration.result import Result
 from cocco.output.folders.written.about import About, versions
 from cocco.output.folders.written.ready import ready
 from cocco.output.text.searches.search import work_of

@@ -11,9 +11,10 @@ import pandas
 import pytest
 
 import workloads
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import explore
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited, minimize
+from cocco.exploration.limits import minimize
 from cocco.exploration.pareto import pareto
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.read import read

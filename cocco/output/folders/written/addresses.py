@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.allocation.address_map import AddressMap, address_map
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output.folders.written.about import address_names
 from cocco.output.pictures.saving import save_picture
 from simulator.accelerator import Accelerator

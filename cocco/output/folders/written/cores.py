@@ -14,8 +14,8 @@ from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
+    from cocco.exploration.answers.result import Result
     from cocco.exploration.cores import CoresAxis
-    from cocco.exploration.result import Result
 
 PICTURE = "cores"
 FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))

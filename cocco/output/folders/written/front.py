@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.exploration.front import Front, FrontPoint
-from cocco.exploration.limits import Limited
+from cocco.exploration.answers.front import Front, FrontPoint
+from cocco.exploration.answers.limited import Limited
 from cocco.output.folders.written.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture

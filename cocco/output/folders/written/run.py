@@ -15,7 +15,7 @@ from workloads.files import write_atomic
 
 if TYPE_CHECKING:
     from cocco.allocation.address_map import AddressMap
-    from cocco.exploration.result import Result
+    from cocco.exploration.answers.result import Result
 
 PICTURES = ("cost", "samples")
 
