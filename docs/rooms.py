@@ -31,6 +31,7 @@ ROOMS = (
     "workloads.importing.onnx",
     "workloads.importing.torch",
     "workloads",
+    "simulator.integers",
     "simulator.keywords",
     "simulator.metrics",
     "simulator.memory",

@@ -27,7 +27,7 @@ cd "$work"
 if [ ! -e built ]; then
     sed -i 's/-O3/-O1/' setup.py
     sed -i '1s/boundscheck=False/boundscheck=True, show_performance_hints=False/; 1s/initializedcheck=False/initializedcheck=True/' \
-        cocco/search/kernel/_kernel.pyx cocco/allocation/compiled/_search.pyx
+        cocco/search/kernel/*.pyx cocco/allocation/compiled/*.pyx
     CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -w" \
         "$python" setup.py -q build_ext --inplace --force --parallel 2
     touch built

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 ROOMS = ("workloads", "simulator", "cocco", "experiments")  #: whose code decides what a search or a sweep answers
-CODE = (".py", ".pyx", ".pxi", ".csv")  #: .csv: tables of memories
-COMPILED = ("cocco.search.kernel._kernel", "cocco.allocation.compiled._search")
+CODE = (".py", ".pxd", ".pyx", ".pxi", ".csv")  #: .csv: tables of memories
+COMPILED = ("cocco.search.kernel._model", "cocco.search.kernel._kernel", "cocco.allocation.compiled._search")
 LIBRARIES = ("numpy", "scipy", "ortools", "deap")
 ROOT = Path(__file__).resolve().parents[2]  #: where the rooms are
 DIGITS = 8  #: hexadecimal digits of a fingerprint

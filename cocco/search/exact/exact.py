@@ -7,9 +7,13 @@ each in one of two ways, as in decode.py:
     written     DRAM has one; it stays until its next reader, and may be dropped there
 
 Every other tensor that has readers left lies in DRAM. A step runs any subgraph that may run, in any order. The order
-decides what is on chip meanwhile, so a layer that can only run alone is no longer run at once. Each output that is read
-later is written, kept, or both. Each input that is loaded and that others still read may stay. Each tensor that was
-kept and written and is read here may be dropped. Dropping a tensor later than right after a read would only take room.
+decides what is on chip meanwhile. Each output that is read later is written, kept, or both. Each input that is loaded
+and that others still read may stay. Each tensor that was kept and written and is read here may be dropped. Dropping a
+tensor later than right after a read would only take room.
+
+Where nothing may be kept (Cocco, Sec. 4.2.1), a state is the set of layers that have run: the rest of a plan depends on
+nothing else of the past (state compression, Jangda et al.). A step then runs a subgraph in one way only, and a layer
+that can only run alone runs at once.
 
 The cost is a sum over steps. The rest of a plan costs at least the floors of the layers that have not run, and one load
 of each tensor in DRAM that has readers left. States are expanded in the order of cost plus this bound; of equal ones
@@ -173,7 +177,7 @@ class Search:
     def _go_on(self, place: Place, bound: float) -> None:
         """Expand a state: reach all states that it leads to, except by steps that wait."""
         cost, rounds = self.cost[place], self.rounds[place]
-        limit = bound * (1 + SLACK * GROWTH**rounds) if rounds < ROUNDS else math.inf
+        limit = bound * (1 + SLACK * GROWTH**rounds) if self.moves.keeps and rounds < ROUNDS else math.inf
         self.rounds[place] = rounds + 1
         ceiling = Ceiling(cost, limit, self.left_after)
         for group, price, there in self.moves.from_place(place, ceiling):

@@ -158,7 +158,7 @@ cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Winner* best
     if layer.kind == APART and not layer.weights:
         running_sums(layer, &plan)
         offer_fitting(layer, goal, best, &room, &plan)
-    if is_product(layer):
+    if layer.is_product:
         room.is_shared = 1
     at.layer, at.room, at.goal, at.best = layer, room, goal, best
     for i in range(layer.grid_count):
@@ -181,7 +181,7 @@ cdef void offer_fitting(LoopLayer* layer, LoopGoal* goal, Winner* best, Room* ro
 
 cdef void plans_inside(Place* at) noexcept nogil:
     cdef LoopLayer* layer = at.layer
-    cdef i64 windows = layer.channels * grid_windows(at.grid)
+    cdef i64 windows = layer.window_bytes * grid_windows(at.grid)
     if layer.kind == JOIN or layer.kind == MIXED or layer.kind == NORM:
         joined_plans(at)
         if layer.kind == NORM:
@@ -207,17 +207,17 @@ cdef inline i64 coming_at(Place* at) noexcept nogil:
 
 cdef inline i64 sums_at(Place* at) noexcept nogil:
     """Place.sum_bytes"""
-    return at.at_once * tile_area(at.grid) * at.layer.word * at.layer.sum_bytes
+    return at.at_once * tile_area(at.grid) * at.layer.word * at.layer.bits.sum_bytes
 
 
 cdef inline i64 result_bytes(Place* at) noexcept nogil:
-    if at.layer.is_output_kept:
+    if at.layer.stays.output:
         return 0
     return at.at_once * tile_area(at.grid) * results_of(at.layer, at.layer.word)
 
 
 cdef inline Room beside(Place* at, Mode* mode) noexcept nogil:
-    return without(at.room, at.at_once * mode.held * at.layer.part.channels, 0)
+    return without(at.room, at.at_once * mode.held * at.layer.part.room, 0)
 
 
 cdef i64 most_words(Place* at, Room* room, i64 each, i64 inputs) noexcept nogil:
@@ -251,7 +251,7 @@ cdef void joined_plans(Place* at) noexcept nogil:
 cdef void norm_plans(Place* at) noexcept nogil:
     """Two passes, beside the most channels that can stay in between."""
     cdef LoopLayer* layer = at.layer
-    cdef Room outputs = without(at.room, result_bytes(at) + 2 * layer.sum_bytes * tile_area(at.grid), 0)
+    cdef Room outputs = without(at.room, result_bytes(at) + 2 * layer.bits.sum_bytes * tile_area(at.grid), 0)
     cdef i64 word = at.at_once * tile_area(at.grid) * inputs_of(layer, layer.word) if layer.loaded else 0
     cdef i64 words = most(&outputs, word, 0), windows = grid_windows(at.grid), kept, reads
     cdef Mode modes[3]
@@ -260,7 +260,7 @@ cdef void norm_plans(Place* at) noexcept nogil:
         return
     kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
     reads = windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0
-    if may_win(at, 0, reads, 2 * windows * layer.channels, 0):
+    if may_win(at, 0, reads, 2 * windows * layer.window_bytes, 0):
         modes_of(at.grid, modes)
         two_passes(layer, at.grid, &modes[0], kept, &plan)
         offer_at(at, &modes[0], &plan)
@@ -285,7 +285,7 @@ cdef void apart_plans(Place* at) noexcept nogil:
 
 cdef void dense_plans(Place* at) noexcept nogil:
     cdef LoopLayer* layer = at.layer
-    cdef i64 updates = updates_at(at), windows = layer.channels * grid_windows(at.grid)
+    cdef i64 updates = updates_at(at), windows = layer.window_bytes * grid_windows(at.grid)
     cdef i64 reads, side, i, count
     cdef Mode modes[3]
     count = modes_of(at.grid, modes)
@@ -299,7 +299,7 @@ cdef void dense_plans(Place* at) noexcept nogil:
                 partly(at, &modes[i])
     modes[0] = whole_mode(at.grid)
     chunked(at, &modes[0], WK, KS if at.at_once < layer.batch else WK)
-    reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_channels * grid_windows(at.grid)
+    reads, windows = layer.operands_loaded * grid_windows(at.grid), layer.operand_bytes * grid_windows(at.grid)
     if may_win(at, coming_at(at), reads, windows, updates):
         count = block_modes(layer, at.grid, modes)
         for i in range(count):
@@ -336,7 +336,7 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     cdef LoopLayer* layer = at.layer
     cdef Part* part = &layer.part
     cdef i64 word = stationary_bytes(layer, layer.word, part.reduction), updates = updates_at(at), reads, traffic
-    cdef i64 row = layer.batch * part.channels * at.grid.columns.united if mode.name == RING else 0, weights, rows
+    cdef i64 row = layer.batch * part.room * at.grid.columns.united if mode.name == RING else 0, weights, rows
     cdef i64 fewest, passes, more, i
     cdef i64 tried[MORE_CHUNKS + 1]
     cdef Room left, room = beside(at, mode)
@@ -350,7 +350,7 @@ cdef void partly(Place* at, Mode* mode) noexcept nogil:
     weights, rows = imin(kept_weights(layer, &left, word), part.outputs - 1), kept_rows(at.grid, &left, row)
     passes = imax(2, fewest)
     reads = layer.loaded * mode.reads
-    traffic = layer.channels * grid_windows(at.grid) * passes + layer.loaded * mode.side
+    traffic = layer.window_bytes * grid_windows(at.grid) * passes + layer.loaded * mode.side
     more = (grid_tiles(at.grid) * rounds_of(layer, at.at_once) - 1)
     more *= coming_after(layer, weights)
     if weights and not may_win(at, layer.coming + more, reads, traffic, updates):
@@ -427,7 +427,7 @@ cdef void blocks(Place* at, Mode* mode, int is_inner) noexcept nogil:
     if not fewest:
         return
     reads = layer.operands_loaded * grid_windows(at.grid) * fewest
-    traffic = layer.operand_channels * grid_windows(at.grid) * (part.words if is_inner else fewest)
+    traffic = layer.operand_bytes * grid_windows(at.grid) * (part.words if is_inner else fewest)
     if not may_win(at, coming_at(at), reads, traffic, updates_at(at)):
         return
     count = chunks(layer, fewest, tried)

@@ -1,18 +1,5 @@
 # Layers as their loops see them beside kept tensors: simulator.model.layer.loops.loop_layer with Kept
 
-cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed to count again what comes from DRAM
-    i64* producers      # tensor of each of LoopLayer.producers
-    i64* is_new         # whether it is none of those before
-    i64* places         # LoopLayer.operands
-    i64 place_count
-    i64* whole          # tensor of each of LoopLayer.whole
-    i64 second_count    # inputs that are the second operand of a product
-    i64 second[MOST_SECOND]
-    i64 second_rows[MOST_SECOND]
-    i64 holes           # positions of the input that no window meets
-    i64 groups
-
-
 cdef LoopLayer layer_beside(
     Net* net, KeptLayer* also, i64 v, Kept* kept, i64* spare
 ) noexcept nogil:
@@ -22,7 +9,7 @@ cdef LoopLayer layer_beside(
     if layer.is_large:  # has nothing but that, and is answered by the readable code
         return layer
     layer.passing, layer.broadcast = spare, spare + layer.producer_count
-    layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.arriving_bytes = 0
+    layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.stays.arriving_bytes = 0
     layer.most_bits = 0
     for i in range(layer.producer_count):
         layer.passing[i] = 0 if has(kept.on_chip, also.producers[i]) else layer.producers[i]
@@ -41,23 +28,26 @@ cdef LoopLayer layer_beside(
     for i in range(net.producer_start[v], net.producer_start[v + 1]):
         u = net.producers[i]
         if has(kept.on_chip, u) and has(kept.loaded, u):
-            layer.arriving_bytes += net.size_bytes[u]
+            layer.stays.arriving_bytes += net.size_bytes[u]
     stay_second(net, &layer, also, kept)
-    layer.is_output_kept, layer.is_written = has(kept.on_chip, v), has(kept.written, v)
-    layer.part.channels = part_channels(&layer, also)
+    layer.stays.output, layer.stays.is_written = has(kept.on_chip, v), has(kept.written, v)
+    layer.part.room = part_channels(&layer, also)
     return layer
 
 
 cdef void stay_second(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) noexcept nogil:
     """What of the second operand of a product is on chip."""
     cdef i64 i, row = 0
-    layer.coming, layer.second_count = layer.weights, 0
+    cdef i64 (*rows)[2]
+    layer.coming, layer.stays.second_count = layer.weights, 0
     for i in range(also.second_count):
         if has(kept.on_chip, also.second[i]):
             layer.coming -= net.size_bytes[also.second[i]]
-            layer.second_first[layer.second_count], layer.second_end[layer.second_count] = row, row + also.second_rows[i]
-            layer.second_count += 1
+            rows = &layer.stays.second_rows[layer.stays.second_count]
+            rows[0][0], rows[0][1] = row, row + also.second_rows[i]
+            layer.stays.second_count += 1
         row += also.second_rows[i]
+    layer.has_second = not layer.coming and layer.weights
 
 
 cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:

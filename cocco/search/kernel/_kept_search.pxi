@@ -98,6 +98,7 @@ cdef class KeptSearch:
     cdef double below, least, slack, growth, limit, skipped
     cdef i64 most_rounds
     cdef list arrays
+    cdef bint keeps         # else a state is only what has run
     cdef bint is_exhaustive, is_noting  # all states below a cost; and then their steps
     cdef list noted         # steps: from, to, subgraph, price
     cdef i64 most_noted
@@ -123,6 +124,8 @@ cdef class KeptSearch:
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
+    cdef u64* alone         # layers that share a subgraph with none of their readers, where nothing may be kept
+    cdef u64* at_once       # those of them that run as soon as they may
     # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
     cdef i64 inside_count
     cdef i64* inside
@@ -146,6 +149,7 @@ cdef class KeptSearch:
     cdef i64* fits          # -1: not known
     cdef i64* mark          # of the last downset that met it
     cdef u64* inputs
+    cdef double* passing    # their cost where nothing is kept, below 0: not known
     # downsets: their subgraphs, their floor, their live tensors
     cdef Sets downsets
     cdef i64* begin
@@ -203,6 +207,7 @@ cdef class KeptSearch:
         self.make_sets(&self.groups, self.most_sets, words)
         self.fits, self.mark = <i64*>self.room_for(self.groups.room), <i64*>self.room_for(self.groups.room)
         self.inputs = <u64*>self.room_for(self.groups.room * words)
+        self.passing = <double*>self.room_for(self.groups.room, np.float64)
         self.make_sets(&self.downsets, DOWNSETS * self.state_room, words)
         self.begin, self.end = <i64*>self.room_for(self.downsets.room), <i64*>self.room_for(self.downsets.room)
         self.floor = <double*>self.room_for(self.downsets.room, np.float64)
@@ -222,6 +227,9 @@ cdef class KeptSearch:
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
+        self.alone, self.at_once = <u64*>self.held(np.zeros(words), np.uint64), <u64*>self.room_for(words)
+        if not self.may_keep:
+            find_alone(self)
         self.queue_room = 0
         self.alike, self.has_alike = alike, alike.is_any
         if self.has_alike:
@@ -398,6 +406,7 @@ cdef class KeptSearch:
         for i in range(words):
             self.needed[i] = self.goal[words + i] | self.goal[2 * words + i]
             self.beyond[i] = 0
+        self.keeps = self.may_keep or any((*start[1:], *goal[1:]))
         for u in range(self.kernel.net.tensors):
             self.tie[u] = -1
         self.inside_count = 0
@@ -426,6 +435,7 @@ cdef class KeptSearch:
         cdef u64* needs = self.spare + words
         for i in range(words):
             self.heads[i] = 0 if units else self.goal[i] & ~self.start[i]
+            self.at_once[i] = 0 if self.keeps or self.is_exhaustive else self.alone[i] & self.heads[i]
         if not units:
             memcpy(self.upward, self.ancestors, self.size * words * sizeof(u64))
         for each in units:
@@ -472,7 +482,7 @@ cdef class KeptSearch:
         cdef i64 i
         for i in range(self.rounds[state]):
             factor *= self.growth
-        self.limit = self.least * (1 + factor) if self.rounds[state] < self.most_rounds else INFINITY
+        self.limit = self.least * (1 + factor) if self.keeps and self.rounds[state] < self.most_rounds else INFINITY
         self.skipped = INFINITY
         self.rounds[state] += 1
         if go_on(self, state):

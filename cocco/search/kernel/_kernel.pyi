@@ -4,8 +4,6 @@ import numpy as np
 
 from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
-from simulator.model.layer.cheapest import Tiles
-from simulator.model.layer.loops import LoopLayer
 
 class Kernel:
     def __init__(self, problem: Problem, settings: Settings | None = None, like: Kernel | None = None) -> None: ...
@@ -34,19 +32,6 @@ class Kernel:
 
 class Scratch:
     def __init__(self, kernel: Kernel) -> None: ...
-
-class LoopLayers:
-    def __init__(self, layers: Sequence[LoopLayer], tiles: Tiles = "bands") -> None: ...
-    def cheapest(
-        self,
-        layer: int,
-        activation: int,
-        weights: int | None,
-        metric: str,
-        dram: float,
-        global_buffer: float,
-        weight_buffer: float,
-    ) -> tuple[str | int | tuple[int, int], ...] | None: ...
 
 def exact(
     kernel: Kernel,

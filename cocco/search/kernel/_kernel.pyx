@@ -7,40 +7,25 @@ that each file repeats; 64-bit overflow is found, and the caller turns to the Py
 """
 
 from libc.math cimport INFINITY, NAN, exp, pow
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
+from cocco.search.kernel._model cimport *
+from simulator.integers cimport ceil_div, floor_div, i64, imax, imin, row_bytes, u64
+
 from itertools import chain
 
 import numpy as np
 
+from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
-from workloads.network.layers.types import row_bytes as bytes_of_row
 
-ctypedef int64_t i64
-ctypedef uint64_t u64
-
-include "_loops.pxi"
-include "_subgraph.pxi"
-include "_tiling.pxi"
-include "_price.pxi"
-include "_bands.pxi"
-include "_columns.pxi"
-include "_layer_orders.pxi"
-include "_layer_groups.pxi"
-include "_together.pxi"
-include "_cheapest.pxi"
-include "_layer_attention.pxi"
-include "_choice.pxi"
-include "_ways.pxi"
-include "_loop_layers.pxi"
 include "_operators.pxi"
-include "_kept_layers.pxi"
 include "_kept_gaps.pxi"
 include "_kept_memo.pxi"
 include "_fit.pxi"

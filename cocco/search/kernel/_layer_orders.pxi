@@ -136,7 +136,7 @@ cdef void tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops), updates = updates_of_tiles(layer, grid, loops)
     cdef Moved moved = moved_of(
         layer.coming if chunks == 1 else coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
-        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, updates, layer.loaded * mode.side // 2,
+        layer.window_bytes * grid_windows(grid) * chunks + layer.loaded * mode.side, updates, layer.loaded * mode.side // 2,
     )
     plan_held(layer, TK, mode, grid, loops, &moved, plan)
 
@@ -145,7 +145,7 @@ cdef void chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
         layer.coming, layer.loaded * mode.reads * chunks,
-        (layer.channels * grid_windows(grid) + layer.loaded * mode.side) * chunks,
+        (layer.window_bytes * grid_windows(grid) + layer.loaded * mode.side) * chunks,
         updates_of_tiles(layer, grid, loops), layer.loaded * mode.side // 2 * chunks,
     )
     plan_held(layer, KT, mode, grid, loops, &moved, plan)
@@ -155,7 +155,7 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
         layer.coming * (1 if chunks == 1 else rounds_of(layer, loops.at_once)), layer.loaded * grid_united(grid),
-        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
+        layer.window_bytes * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, WK, mode, grid, loops, &moved, plan)
 
@@ -163,7 +163,7 @@ cdef void whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
 cdef void chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
     cdef i64 chunks = chunks_of(layer, loops)
     cdef Moved moved = moved_of(
-        layer.coming, layer.loaded * grid_united(grid) * chunks, layer.channels * grid_windows(grid) * chunks,
+        layer.coming, layer.loaded * grid_united(grid) * chunks, layer.window_bytes * grid_windows(grid) * chunks,
         updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KS, mode, grid, loops, &moved, plan)
@@ -174,7 +174,7 @@ cdef void tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(layer.part.outputs - loops.kept, loops.chunk)
     cdef Moved moved = moved_of(
         layer.coming + (updates - 1) * coming_after(layer, loops.kept), layer.loaded * mode.reads,
-        layer.channels * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
+        layer.window_bytes * grid_windows(grid) * chunks + layer.loaded * mode.side, layer.weights * updates,
         layer.loaded * mode.side // 2,
     )
     plan_held(layer, TP, mode, grid, loops, &moved, plan)
@@ -185,10 +185,10 @@ cdef void chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, 
     cdef i64 chunks = chunks_of(layer, loops), stay = loops.kept * grid.columns.united
     cdef Moved moved = moved_of(
         layer.coming, layer.loaded * (mode.reads * chunks - stay * (chunks - 1)),
-        layer.channels * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
+        layer.window_bytes * grid_windows(grid) * chunks, updates_of_tiles(layer, grid, loops), 0,
     )
     plan_held(layer, KP, mode, grid, loops, &moved, plan)
-    hold_more(layer, layer.batch * stay * layer.part.channels, 0, plan)
+    hold_more(layer, layer.batch * stay * layer.part.room, 0, plan)
 
 
 cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, LoopPlan* plan) noexcept nogil:
@@ -197,7 +197,7 @@ cdef void tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     cdef i64 copies = layer.loaded * mode.side + sum_bytes(layer, slices - 1)
     cdef Moved moved = moved_of(
         coming_of_tiles(layer, grid, loops), layer.loaded * mode.reads,
-        layer.channels * grid_windows(grid) * chunks + copies, updates, copies // 2,
+        layer.window_bytes * grid_windows(grid) * chunks + copies, updates, copies // 2,
     )
     plan_of(
         layer, TKC, mode, grid, loops, input_bytes(layer, mode, loops) + held_sums(layer, grid, loops),
@@ -219,7 +219,7 @@ cdef void block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops* loops, L
     sums = sum_bytes(layer, cuts) // parts
     moved = moved_of(
         coming_of_tiles(layer, grid, loops), layer.operands_loaded * grid_windows(grid) * chunks,
-        layer.operand_channels * rows.visits * grid.columns.visits * passes + sums,
+        layer.operand_bytes * rows.visits * grid.columns.visits * passes + sums,
         updates * rows.tiles * grid.columns.tiles, sums // 2,
     )
     plan_of(
@@ -256,7 +256,7 @@ cdef inline i64 coming_of_tiles(LoopLayer* layer, Grid* grid, Loops* loops) noex
 
 
 cdef inline i64 input_bytes(LoopLayer* layer, Mode* mode, Loops* loops) noexcept nogil:
-    return loops.at_once * mode.held * layer.part.channels
+    return loops.at_once * mode.held * layer.part.room
 
 
 cdef inline i64 chunk_bytes(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
@@ -264,18 +264,18 @@ cdef inline i64 chunk_bytes(LoopLayer* layer, Grid* grid, Loops* loops) noexcept
 
 
 cdef inline i64 held_sums(LoopLayer* layer, Grid* grid, Loops* loops) noexcept nogil:
-    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk) * layer.sum_bytes
+    return loops.at_once * tile_area(grid) * round_up(layer, loops.chunk) * layer.bits.sum_bytes
 
 
 cdef inline i64 sum_bytes(LoopLayer* layer, i64 cuts) noexcept nogil:
-    return 2 * layer.sum_bytes * cuts * layer.output_elements
+    return 2 * layer.bits.sum_bytes * cuts * layer.output_elements
 
 
 cdef void plan_held(
     LoopLayer* layer, i64 order, Mode* mode, Grid* grid, Loops* loops, Moved* moved, LoopPlan* plan
 ) noexcept nogil:
     """The plan of an order that holds the input of a mode, a chunk and its weights: _held."""
-    cdef i64 results = 0 if layer.is_output_kept else chunk_bytes(layer, grid, loops)
+    cdef i64 results = 0 if layer.stays.output else chunk_bytes(layer, grid, loops)
     plan_of(
         layer, order, mode, grid, loops, input_bytes(layer, mode, loops) + results,
         stationary_bytes(layer, loops.chunk, layer.part.reduction), moved, plan,
@@ -283,8 +283,8 @@ cdef void plan_held(
 
 
 cdef void hold_more(LoopLayer* layer, i64 activations, i64 weights, LoopPlan* plan) noexcept nogil:
-    plan.activations += activations + (weights if is_product(layer) else 0)
-    plan.weights += 0 if is_product(layer) else weights
+    plan.activations += activations + (weights if layer.is_product else 0)
+    plan.weights += 0 if layer.is_product else weights
 
 
 cdef void plan_of(
@@ -303,13 +303,13 @@ cdef inline Totals total_of(LoopLayer* layer, Moved* moved) noexcept nogil:
     cdef Totals total
     cdef i64 samples = layer.repeat * layer.batch, buffered, results
     cdef i64 weight_reads = layer.repeat * moved.weight_reads, weight_traffic = layer.repeat * moved.weight_traffic
-    total.ema_inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.arriving_bytes)
+    total.ema_inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes)
     results = samples * layer.output_bytes
-    total.ema_outputs = results if layer.is_written else 0
+    total.ema_outputs = results if layer.stays.is_written else 0
     buffered = samples * moved.traffic + results + total.ema_outputs
     total.second = total.crossbar = total.rescalings = 0
     total.written = results + samples * moved.copied
-    if is_product(layer):
+    if layer.is_product:
         total.second = weight_reads
         total.ema_inputs += total.second
         buffered += weight_traffic

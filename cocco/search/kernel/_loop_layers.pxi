@@ -9,9 +9,6 @@ cdef class LoopLayers:
     What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
     """
 
-    cdef LoopLayer* layers
-    cdef object kept    # arrays behind the pointers, by layer
-
     def __cinit__(self, layers, tiles="bands"):
         cdef i64 i, k, count = len(layers), others = len(layers)
         self.kept = {}
@@ -39,23 +36,24 @@ cdef class LoopLayers:
         into.kind = list(KINDS).index(layer.kind)
         into.cores, into.alike = layer.team.cores, layer.team.alike
         into.shared = ("", "inputs", "weights", "all").index(layer.team.shared)
-        into.windows[0], into.windows[1] = layer.rows.windows, layer.columns.windows
-        into.taps = layer.rows.taps * layer.columns.taps
-        into.producer_count, into.channels = len(layer.producers), layer.window_bytes
+        into.rows.windows, into.columns.windows = layer.rows.windows, layer.columns.windows
+        into.rows.taps, into.columns.taps = layer.rows.taps, layer.columns.taps
+        into.is_product, into.has_second = layer.is_product, layer.has_second
+        into.producer_count, into.window_bytes = len(layer.producers), layer.window_bytes
         into.often = most_often(layer) if layer.operands else 0
         sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
-        into.operand_channels = sum(sizes[each] for each in layer.operands)
+        into.operand_bytes = sum(sizes[each] for each in layer.operands)
         into.operands_loaded = sum(sizes[each] for each in layer.operands if layer.passing[each])
         into.loaded, into.most_bits = layer.loaded, layer.most_bits
-        into.weight_bits, into.output_bits, into.sum_bytes = layer.bits.weights, layer.bits.output, layer.bits.sum_bytes
-        into.output_elements, into.used, into.active = layer.output_elements, layer.bits.used, layer.bits.active
+        into.bits.weights, into.bits.output, into.bits.sum_bytes, into.bits.used, into.bits.active = layer.bits[2:]
+        into.output_elements = layer.output_elements
         into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
-        into.second_count = len(layer.stays.second_rows)
+        into.stays.second_count = len(layer.stays.second_rows)
         for i, (first, end) in enumerate(layer.stays.second_rows):
-            into.second_first[i], into.second_end[i] = first, end
-        into.is_output_kept, into.is_written = layer.stays.output, layer.stays.is_written
-        into.arriving_bytes = layer.stays.arriving_bytes
-        into.part.channels, into.part.outputs = layer.part.room, layer.part.outputs
+            into.stays.second_rows[i][0], into.stays.second_rows[i][1] = first, end
+        into.stays.output, into.stays.is_written = layer.stays.output, layer.stays.is_written
+        into.stays.arriving_bytes = layer.stays.arriving_bytes
+        into.part.room, into.part.outputs = layer.part.room, layer.part.outputs
         into.part.words = -(-layer.part.outputs // layer.word)
         into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
         into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights

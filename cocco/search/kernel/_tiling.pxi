@@ -67,7 +67,7 @@ cdef int spread_rates(Net* net, Work* w, int axis) noexcept nogil:
                             break
         scale = 1
         for j in range(top):
-            scale = lcm(scale, w.denominator[w.stack[j]], &overflow)
+            scale = lcm_within(scale, w.denominator[w.stack[j]], &overflow)
         common = 0
         for j in range(top):
             u = w.stack[j]
@@ -121,13 +121,13 @@ cdef int derive_tiles(Net* net, Work* w, int axis, i64 tile, i64 is_exact) noexc
                 v = w.reader[k]
                 if mul_overflows(a.step[v], stride[w.ids[v]], &product):
                     return OVERFLOW
-                value = lcm(value, product // gcd(product, upsample[w.ids[v]]), &overflow)
+                value = lcm_within(value, product // gcd(product, upsample[w.ids[v]]), &overflow)
             a.step[u] = value
     for u in range(n):
         w.length[w.component[axis][u]] = 1
     for u in range(n):
         value = w.component[axis][u]
-        w.length[value] = lcm(w.length[value], a.step[u] // gcd(a.step[u], w.rate[axis][u]), &overflow)
+        w.length[value] = lcm_within(w.length[value], a.step[u] // gcd(a.step[u], w.rate[axis][u]), &overflow)
     for u in range(n):
         if mul_overflows(w.rate[axis][u], w.length[w.component[axis][u]], &product):
             return OVERFLOW

@@ -1,6 +1,6 @@
 # The ways to run a subgraph on all cores: simulator/model/schemes/ways.py, channels.py, and their choice in pricing.py
 
-cdef inline i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil:
+cdef i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil:
     """Bytes of weights of the core that makes the most channels."""
     cdef i64 v, total = 0
     if m.cores == 1:

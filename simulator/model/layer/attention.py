@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from math import prod
 
 from simulator.model.layer.goal import Room
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode, Moved, modes_of, plan_of
 from workloads.network.layers.types import row_bytes
 
@@ -21,7 +21,7 @@ from workloads.network.layers.types import row_bytes
 def tiles_blocks(layer: LoopLayer, grid: Grid, mode: Mode, block: int) -> LoopPlan:
     """TB: tiles; blocks. Each tile reads the keys and values of a head block by block; a single block stays."""
     part, blocks, cells = layer.part, -(-layer.keys // block), prod(grid.tile)
-    held = mode.held * part.room + cells * layer.results(block) + cells * _position_bytes(layer, blocks > 1)
+    held = mode.held * part.room + cells * results_of(layer, block) + cells * _position_bytes(layer, blocks > 1)
     rows = layer.output_elements // part.outputs  # of all heads
     scores = rows * ((blocks - 1) * _score_bytes(layer, block) + _score_bytes(layer, layer.keys - (blocks - 1) * block))
     sums = layer.bits.sum_bytes * (blocks - 1) * (layer.output_elements + 2 * rows)  # written, and read again
@@ -38,14 +38,14 @@ def keys_bytes(layer: LoopLayer, count: int) -> int:
     if layer.has_second:
         return 0
     widths = layer.part.reduction, layer.part.outputs
-    return count * sum(row_bytes(layer.round_up(width), layer.bits.weights) for width in widths)
+    return count * sum(row_bytes(round_up(layer, width), layer.bits.weights) for width in widths)
 
 
 def _position_bytes(layer: LoopLayer, has_sums: bool) -> int:
     """Return the bytes of a head's row besides queries and scores: outputs, or sums with a running maximum and sum."""
     if has_sums:
-        return layer.bits.sum_bytes * (layer.round_up(layer.part.outputs) + 2)
-    return 0 if layer.stays.output else layer.results(layer.part.outputs)
+        return layer.bits.sum_bytes * (round_up(layer, layer.part.outputs) + 2)
+    return 0 if layer.stays.output else results_of(layer, layer.part.outputs)
 
 
 def _score_bytes(layer: LoopLayer, keys: int) -> int:
@@ -60,7 +60,7 @@ def plans_of_tile(layer: LoopLayer, grid: Grid, room: Room) -> Iterator[LoopPlan
         yield plan
     left = room.without(mode.held * layer.part.room + cells * _position_bytes(layer, True), 0)
     words = -(-layer.keys // word)
-    most = min(left.most(cells * layer.results(word) + keys_bytes(layer, word), 0), words - 1)
+    most = min(left.most(cells * results_of(layer, word) + keys_bytes(layer, word), 0), words - 1)
     if most > 0:
         yield tiles_blocks(layer, grid, mode, -(-words // -(-words // most)) * word)
 

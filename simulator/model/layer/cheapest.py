@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from simulator.model.layer import attention, groups, orders
 from simulator.model.layer.goal import ANY_NUMBER, Goal, Moving, Room, goal_of
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, stationary_bytes
 from simulator.model.layer.on_cores import together
 from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode
 from simulator.model.layer.tiles import equal_sizes
@@ -141,7 +141,7 @@ class Place(NamedTuple):
     @property
     def result_bytes(self) -> int:
         """Bytes of a word of its outputs where results have a region of their own."""
-        return 0 if self.layer.stays.output else self.positions * self.layer.results(self.layer.word)
+        return 0 if self.layer.stays.output else self.positions * results_of(self.layer, self.layer.word)
 
     def beside(self, mode: Mode) -> Room:
         """Return the room that its input leaves."""
@@ -151,9 +151,9 @@ class Place(NamedTuple):
         """Return how many words of outputs fit at once with their weights for this many inputs, at most all."""
         outputs, word = self.layer.part.outputs, self.layer.word
         words = -(-outputs // word)
-        if room.holds(words * word_bytes, self.layer.stationary_bytes(outputs, inputs)):
+        if room.holds(words * word_bytes, stationary_bytes(self.layer, outputs, inputs)):
             return words
-        return min(words - 1, room.most(word_bytes, self.layer.stationary_bytes(word, inputs)))
+        return min(words - 1, room.most(word_bytes, stationary_bytes(self.layer, word, inputs)))
 
 
 def _joined_plans(place: Place) -> Iterator[LoopPlan]:
@@ -171,7 +171,7 @@ def _norm_plans(place: Place) -> Iterator[LoopPlan]:
     yield from _joined_plans(place)
     layer, grid, _, room = place
     outputs = room.without(place.result_bytes + 2 * layer.bits.sum_bytes * prod(grid.tile), 0)
-    words = outputs.most(place.positions * layer.inputs(layer.word) if layer.loaded else 0, 0)
+    words = outputs.most(place.positions * inputs_of(layer, layer.word) if layer.loaded else 0, 0)
     if words > 0:  # all of them, or one passes beside the others
         kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
         yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
@@ -223,11 +223,11 @@ def _chunked(
 def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     """Yield the orders that keep what fits along with a chunk: weights of other outputs, or rows of a ring."""
     layer, part, room = place.layer, place.layer.part, place.beside(mode)
-    word = layer.stationary_bytes(layer.word, part.reduction)
+    word = stationary_bytes(layer, layer.word, part.reduction)
     row = layer.batch * part.room * place.grid.columns.union
     for outputs in _chunks(place, place.most_words(room, place.result_bytes, part.reduction)):
         left = room.without(
-            -(-outputs // layer.word) * place.result_bytes, layer.stationary_bytes(outputs, part.reduction)
+            -(-outputs // layer.word) * place.result_bytes, stationary_bytes(layer, outputs, part.reduction)
         )
         loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
         kept = left.most(0, word) * layer.word
@@ -244,7 +244,7 @@ def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
     room, units = place.beside(mode), -(-part.reduction // layer.word)
     for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
         left = room.without(-(-outputs // layer.word) * sums, 0)
-        most = left.most(0, layer.stationary_bytes(outputs, layer.word))
+        most = left.most(0, stationary_bytes(layer, outputs, layer.word))
         if 0 < most < units:  # a single slice would be TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
             yield orders.tiles_slices(layer, place.grid, mode, loops)
@@ -257,15 +257,15 @@ def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
     """
     layer, part, sums = place.layer, place.layer.part, place.sum_bytes
     each, units = (
-        place.at_once * mode.held * layer.inputs(layer.word) * (layer.loaded > 0),
+        place.at_once * mode.held * inputs_of(layer, layer.word) * (layer.loaded > 0),
         max(units for units, _ in part.units),
     )
-    word = layer.stationary_bytes(min(layer.word, part.outputs), min(layer.word, part.reduction))
+    word = stationary_bytes(layer, min(layer.word, part.outputs), min(layer.word, part.reduction))
     room = place.room.without(each, word if is_inner else 0)
     for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):
         inner = min(layer.word, outputs) if is_inner else outputs
         left = place.room.without(-(-outputs // layer.word) * sums, 0)
-        most = left.most(each, layer.stationary_bytes(inner, min(layer.word, part.reduction)))
+        most = left.most(each, stationary_bytes(layer, inner, min(layer.word, part.reduction)))
         if most < units:  # a single slice would be TK
             loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
             yield orders.block_slices(layer, place.grid, mode, loops)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.layer.axes import in_flight, meet
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, round_up
 from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode, Moved, plan_of
 from workloads.network.layers.types import row_bytes
 
@@ -28,8 +28,8 @@ def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once:
 
 def apart_bytes(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> int:
     """Return the bytes on chip for this many channels: of the input and of a tile of the results."""
-    held = mode.held * layer.inputs(step) if layer.loaded else 0
-    return held if layer.stays.output else held + most_often(layer) * prod(grid.tile) * layer.results(step)
+    held = mode.held * inputs_of(layer, step) if layer.loaded else 0
+    return held if layer.stays.output else held + most_often(layer) * prod(grid.tile) * results_of(layer, step)
 
 
 def apart_weights(layer: LoopLayer, step: int) -> int:
@@ -68,9 +68,9 @@ def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
     channels = layer.outputs
     words, area = -(-channels // layer.word), prod(grid.tile)
     statistics, step = 2 * layer.bits.sum_bytes, min(layer.word, channels)
-    held = area * (0 if layer.stays.output else layer.results(step)) + area * statistics
+    held = area * (0 if layer.stays.output else results_of(layer, step)) + area * statistics
     if layer.loaded:
-        held += area * (layer.inputs(kept) + (layer.inputs(step) if kept < channels else 0))
+        held += area * (inputs_of(layer, kept) + (inputs_of(layer, step) if kept < channels else 0))
     traffic = grid.windows * (2 * layer.window_bytes + statistics * (3 * words - 1))
     reads = grid.windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0
     moved = Moved(0, reads, traffic, 0, grid.windows * statistics * words)
@@ -84,7 +84,7 @@ def running_sums(layer: LoopLayer) -> LoopPlan:
     pairs, width = meet(layer.rows, 1).visits, layer.columns.windows
     row = columns if layer.loaded else 0
     flying *= most_often(layer)
-    held = layer.inputs(layer.word) * row + layer.word * layer.bits.sum_bytes * width * flying
+    held = inputs_of(layer, layer.word) * row + layer.word * layer.bits.sum_bytes * width * flying
     grid = Grid((1, width), meet(layer.rows, 1), meet(layer.columns, width))
     sums, mode = layer.bits.sum_bytes * additions * width * layer.outputs, Mode("row", columns, grid.union, 0)
     moved = Moved(0, layer.loaded * grid.union, layer.window_bytes * pairs * columns + 2 * sums, 0, sums)
@@ -112,8 +112,8 @@ def _word_of(layer: LoopLayer) -> Loops:
 
 def _joined_bytes(layer: LoopLayer, grid: Grid, step: int) -> int:
     """Return the bytes of a tile of the result and of the operands that are not broadcast over the map."""
-    rooms = [row_bytes(layer.round_up(min(step, channels)), bits) for channels, bits in _passing(layer)]
-    made = 0 if layer.stays.output else layer.results(min(step, layer.outputs))
+    rooms = [row_bytes(round_up(layer, min(step, channels)), bits) for channels, bits in _passing(layer)]
+    made = 0 if layer.stays.output else results_of(layer, min(step, layer.outputs))
     return prod(grid.tile) * (sum(rooms) + made)
 
 
@@ -130,7 +130,7 @@ def _whole(layer: LoopLayer) -> list[tuple[int, int, int, int]]:
 def _broadcast_rooms(layer: LoopLayer, step: int) -> list[int]:
     """Return the bytes of this many channels of each broadcast operand, over all its positions."""
     return [
-        rows * columns * row_bytes(layer.round_up(min(step, channels)), bits)
+        rows * columns * row_bytes(round_up(layer, min(step, channels)), bits)
         for (rows, columns, channels), bits in zip(layer.broadcast, layer.broadcast_bits)
     ]
 

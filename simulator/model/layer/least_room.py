@@ -16,7 +16,7 @@ from typing import NamedTuple
 from simulator.model.layer import attention, groups, orders
 from simulator.model.layer.cheapest import Tiles, tiles_of
 from simulator.model.layer.goal import Room
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, stationary_bytes
 from simulator.model.layer.orders import Grid, Mode
 
 
@@ -115,8 +115,8 @@ def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
     if layer.kind == "apart":
         weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
         return Need(groups.apart_bytes(layer, grid, mode, layer.word), weights)
-    held = mode.held * part.room + (0 if layer.stays.output else cells * layer.results(part.outputs))
-    return Need(held, layer.stationary_bytes(part.outputs, part.reduction))
+    held = mode.held * part.room + (0 if layer.stays.output else cells * results_of(layer, part.outputs))
+    return Need(held, stationary_bytes(layer, part.outputs, part.reduction))
 
 
 def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
@@ -140,7 +140,7 @@ def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """All channels of a position, or one word of inputs, one of results and two statistics."""
     yield from _joined(layer, grid)
-    words = layer.inputs(layer.word) * (layer.loaded > 0) + layer.results(layer.word) * (not layer.stays.output)
+    words = inputs_of(layer, layer.word) * (layer.loaded > 0) + results_of(layer, layer.word) * (not layer.stays.output)
     yield Need(prod(grid.tile) * (words + 2 * layer.bits.sum_bytes), 0)
 
 
@@ -159,13 +159,14 @@ def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TK and, with more than one word of inputs, BC: each with a word of outputs."""
     part, cells = layer.part, prod(grid.tile)
-    sums, results = cells * layer.word * layer.bits.sum_bytes, cells * layer.results(layer.word)
+    sums, results = cells * layer.word * layer.bits.sum_bytes, cells * results_of(layer, layer.word)
     outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
-    yield Need(_window(grid) * part.room + results, layer.stationary_bytes(outputs, part.reduction))
+    yield Need(_window(grid) * part.room + results, stationary_bytes(layer, outputs, part.reduction))
     if max(units for units, _ in part.units) > 1:
         inputs = min(layer.word, part.reduction)
         held = min(mode.held for mode in orders.block_modes(layer, grid))
-        yield Need(held * layer.inputs(layer.word) * (layer.loaded > 0) + sums, layer.stationary_bytes(outputs, inputs))
+        slices = held * inputs_of(layer, layer.word) * (layer.loaded > 0)
+        yield Need(slices + sums, stationary_bytes(layer, outputs, inputs))
 
 
 def _window(grid: Grid) -> int:

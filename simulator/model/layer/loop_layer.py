@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import Axis
-from workloads.network.layers.types import row_bytes
 
 Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
+DENSE: Kind = "dense"
+TRANSPOSED: Kind = "transposed"
+PRODUCT: Kind = "product"
+APART: Kind = "apart"
+JOIN: Kind = "join"
+MIXED: Kind = "mixed"
+COPY: Kind = "copy"
+NORM: Kind = "norm"
+ATTENTION: Kind = "attention"
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
@@ -45,6 +54,11 @@ class Stays(NamedTuple):
     output: bool = False
     is_written: bool = True  #: whether the output goes to DRAM
     arriving_bytes: int = 0  #: of inputs that are loaded once, to be kept from here on; one sample
+
+    @property
+    def second_count(self) -> int:
+        """How many runs of rows of the second operand are on chip."""
+        return len(self.second_rows)
 
 
 NOTHING_STAYS = Stays()
@@ -166,39 +180,48 @@ class LoopLayer(NamedTuple):
         """Bytes of the weights, or of the part of a second operand that is not on chip."""
         return self.weights - self.stays.second_bytes
 
-    def coming_after(self, outputs: int) -> int:
-        """Bytes, not on chip yet, of the weights of all outputs of a part after the first `outputs`."""
-        after = self.weights * (self.part.outputs - outputs) // self.part.outputs
-        if self.kind != "transposed":
-            return after * self.coming // self.weights if self.weights else 0
-        there = sum(max(0, end - max(first, outputs)) for first, end in self.stays.second_rows)
-        return after - self.weights * there // self.part.outputs
-
     @property
     def is_product(self) -> bool:
         """Whether it multiplies activations; all operands but the first are then held as weights are."""
-        return self.kind in ("transposed", "product", "attention")
+        return self.kind in (TRANSPOSED, PRODUCT, ATTENTION)
 
-    def round_up(self, channels: int) -> int:
-        """Return the number of channels rounded up as in a buffer."""
-        return -(-channels // self.word) * self.word
 
-    def results(self, channels: int) -> int:
-        """Return the bytes that this many channels of a result take in a buffer."""
-        return row_bytes(self.round_up(channels), self.bits.output)
+def round_up(layer: LoopLayer, channels: int) -> int:
+    """Return the number of channels rounded up as in a buffer."""
+    return ceil_div(channels, layer.word) * layer.word
 
-    def inputs(self, channels: int) -> int:
-        """Return the bytes that this many channels of the widest input take in a buffer."""
-        return row_bytes(self.round_up(channels), self.most_bits)
 
-    def stationary_bytes(self, outputs: int, inputs: int) -> int:
-        """Return the bytes of the weights of this many outputs and inputs, or of that part of the second operand."""
-        if self.has_second:
-            return 0
-        bits = self.bits.weights
-        if self.kind == "transposed":
-            return outputs * row_bytes(self.round_up(inputs), bits)
-        if self.kind == "product":
-            return inputs * row_bytes(self.round_up(outputs), bits)
-        elements = outputs * inputs * self.rows.taps * self.columns.taps
-        return -(-elements * bits * self.bits.used // (8 * self.bits.active))
+def results_of(layer: LoopLayer, channels: int) -> int:
+    """Return the bytes that this many channels of a result take in a buffer."""
+    return row_bytes(round_up(layer, channels), layer.bits.output)
+
+
+def inputs_of(layer: LoopLayer, channels: int) -> int:
+    """Return the bytes that this many channels of the widest input take in a buffer."""
+    return row_bytes(round_up(layer, channels), layer.most_bits)
+
+
+def stationary_bytes(layer: LoopLayer, outputs: int, inputs: int) -> int:
+    """Return the bytes of the weights of this many outputs and inputs, or of that part of the second operand."""
+    bits = layer.bits.weights
+    if layer.has_second:
+        return 0
+    if layer.kind == TRANSPOSED:
+        return outputs * row_bytes(round_up(layer, inputs), bits)
+    if layer.kind == PRODUCT:
+        return inputs * row_bytes(round_up(layer, outputs), bits)
+    elements = outputs * inputs * layer.rows.taps * layer.columns.taps
+    if layer.bits.used == layer.bits.active:
+        return row_bytes(elements, bits)
+    return ceil_div(elements * bits * layer.bits.used, 8 * layer.bits.active)
+
+
+def coming_after(layer: LoopLayer, outputs: int) -> int:
+    """Return the bytes, not on chip yet, of the weights of all outputs of a part after the first `outputs`."""
+    after = layer.weights * (layer.part.outputs - outputs) // layer.part.outputs
+    if layer.kind != TRANSPOSED:
+        return after * layer.coming // layer.weights if layer.coming < layer.weights else after
+    there = 0
+    for i in range(layer.stays.second_count):
+        there += max(0, layer.stays.second_rows[i][1] - max(layer.stays.second_rows[i][0], outputs))
+    return after - layer.weights * there // layer.part.outputs

@@ -16,7 +16,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from simulator.model.layer.axes import Met, meet
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, coming_after, inputs_of, results_of, round_up, stationary_bytes
 from workloads.network.layers.types import row_bytes
 
 
@@ -183,9 +183,9 @@ def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     """TP: as TK, but the weights of some outputs stay over all tiles; the others pass in chunks."""
     outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
     chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
-    updates, passing = grid.tiles * rounds, layer.coming_after(loops.kept)
+    updates, passing = grid.tiles * rounds, coming_after(layer, loops.kept)
     activation, weights = _held(layer, grid, mode, loops)
-    weights += layer.stationary_bytes(loops.kept, layer.part.reduction)
+    weights += stationary_bytes(layer, loops.kept, layer.part.reduction)
     traffic = layer.window_bytes * grid.windows * chunks + layer.loaded * mode.side
     weight_reads = layer.coming + (updates - 1) * passing
     copied = layer.loaded * mode.side // 2
@@ -213,7 +213,7 @@ def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     copies = layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
     traffic = layer.window_bytes * grid.windows * chunks + copies
     activation = _input(layer, mode, loops) + _held_sums(layer, grid, loops)
-    held = activation, layer.stationary_bytes(loops.chunk, min(loops.slice, part.reduction))
+    held = activation, stationary_bytes(layer, loops.chunk, min(loops.slice, part.reduction))
     weight_reads = layer.coming * grid.tiles * rounds
     moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copies // 2)
     return plan_of(layer, "TKC", mode, grid, loops, held, moved)
@@ -238,8 +238,8 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     traffic = each_window * rows.visits * grid.columns.visits * passes + sums
     comes = sum(sizes[operand] for operand in layer.operands if layer.passing[operand])
     held = (
-        loops.at_once * layer.inputs(loops.slice) * mode.held * (comes > 0) + _held_sums(layer, grid, loops),
-        layer.stationary_bytes(loops.inner, min(loops.slice, part.reduction)),
+        loops.at_once * inputs_of(layer, loops.slice) * mode.held * (comes > 0) + _held_sums(layer, grid, loops),
+        stationary_bytes(layer, loops.inner, min(loops.slice, part.reduction)),
     )
     updates = layer.weights * rounds
     moved = Moved(
@@ -265,7 +265,7 @@ def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
 
 def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
     results = 0 if layer.stays.output else _chunk_bytes(layer, grid, loops)
-    return _input(layer, mode, loops) + results, layer.stationary_bytes(loops.chunk, layer.part.reduction)
+    return _input(layer, mode, loops) + results, stationary_bytes(layer, loops.chunk, layer.part.reduction)
 
 
 def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
@@ -274,12 +274,12 @@ def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
 
 def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
     """Return the bytes of the results of a tile of the chunk."""
-    return loops.at_once * prod(grid.tile) * layer.results(loops.chunk)
+    return loops.at_once * prod(grid.tile) * results_of(layer, loops.chunk)
 
 
 def _held_sums(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
     """Return the bytes of the sums of a tile of the chunk."""
-    return loops.at_once * prod(grid.tile) * layer.round_up(loops.chunk) * layer.bits.sum_bytes
+    return loops.at_once * prod(grid.tile) * round_up(layer, loops.chunk) * layer.bits.sum_bytes
 
 
 def _sum_bytes(layer: LoopLayer, cuts: int) -> int:

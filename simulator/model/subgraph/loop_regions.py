@@ -10,7 +10,7 @@ from math import prod
 from simulator.model.layer.attention import keys_bytes
 from simulator.model.layer.axes import in_flight, meet
 from simulator.model.layer.groups import most_often
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
@@ -73,14 +73,14 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     if plan.order == "RS":
         return layer.word * layer.bits.sum_bytes * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
     if layer.kind == "apart":
-        return cells * layer.results(plan.apart) * most_often(layer)
+        return cells * results_of(layer, plan.apart) * most_often(layer)
     if plan.order == "TCC":
-        return cells * layer.results(layer.word)
+        return cells * results_of(layer, layer.word)
     if layer.kind in ("join", "mixed", "norm"):
-        return cells * layer.results(min(plan.apart, layer.outputs))
+        return cells * results_of(layer, min(plan.apart, layer.outputs))
     if plan.order in ("TKC", "BC"):
-        return cells * layer.round_up(plan.chunk) * layer.bits.sum_bytes
-    return cells * layer.results(plan.chunk)
+        return cells * round_up(layer, plan.chunk) * layer.bits.sum_bytes
+    return cells * results_of(layer, plan.chunk)
 
 
 def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
@@ -95,17 +95,17 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
         keys, values = keys_and_values(subgraph.geometry.network.operands[subgraph.layers[0]])
         found = dict.fromkeys((keys[0], values[0]), 0)
         for u, width in ((keys[0], layer.part.reduction), (values[0], layer.part.outputs)):
-            found[u] += plan.slice * row_bytes(layer.round_up(width), layer.bits.weights)
+            found[u] += plan.slice * row_bytes(round_up(layer, width), layer.bits.weights)
         return found
     if layer.is_product:
         outputs = plan.inner if plan.order == "BC" else plan.chunk
-        size = layer.stationary_bytes(outputs, min(plan.slice, layer.part.reduction))
+        size = stationary_bytes(layer, outputs, min(plan.slice, layer.part.reduction))
         if plan.order == "TP":
-            size += layer.stationary_bytes(plan.kept, layer.part.reduction)
+            size += stationary_bytes(layer, plan.kept, layer.part.reduction)
         return {whole[0]: size} if coming else {}
     step = layer.outputs if plan.order == "TC" else plan.apart
     return {
-        u: rows * columns * row_bytes(layer.round_up(min(step, channels)), bits)
+        u: rows * columns * row_bytes(round_up(layer, min(step, channels)), bits)
         for u, (rows, columns, channels), bits in zip(coming, layer.broadcast, layer.broadcast_bits)
     }
 
@@ -118,7 +118,8 @@ def _input_bytes(
     cells, most = plan.at_once * (prod(main) + prod(side)), None
     if layer.kind in ("join", "mixed", "norm"):
         cells, most = plan.at_once * prod(plan.tile), plan.apart
-    return [cells * row_bytes(layer.round_up(min(each.channels, most or each.channels)), each.bits) for each in tensors]
+    channels = [round_up(layer, min(each.channels, most or each.channels)) for each in tensors]
+    return [cells * row_bytes(count, each.bits) for count, each in zip(channels, tensors)]
 
 
 def _all_of(subgraph: Subgraph, u: int) -> Shape:

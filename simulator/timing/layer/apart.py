@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.layer.axes import meet
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pass
@@ -31,8 +31,8 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         weights=[nest.term(start | {"steps": made}, taps)] if layer.weights else [],
         outputs=[nest.term(tiles | {"steps": made}, layer.outputs, sum(made))],  # a slice has fewer than its input
         work=[nest.term(tiles | {"steps": made})],
-        ahead=[nest.term(loads | {"steps": [layer.round_up(each) for each in coming]})],
-        behind=[nest.term(tiles | {"steps": [layer.round_up(each) * often for each, often in steps]})],
+        ahead=[nest.term(loads | {"steps": [round_up(layer, each) for each in coming]})],
+        behind=[nest.term(tiles | {"steps": [round_up(layer, each) * often for each, often in steps]})],
     )
 
 
@@ -45,7 +45,7 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     nest = Nest({name: lengths[name] for name in names})
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
     made = nest.term(tiles | {"steps": steps})
-    rooms = nest.term(tiles | {"steps": [layer.round_up(each) for each in steps]})
+    rooms = nest.term(tiles | {"steps": [round_up(layer, each) for each in steps]})
     inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
     return Moves(nest, inputs, [], [made], [made], ahead, [rooms])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simulator.model.layer.attention import keys_bytes
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, results_of
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes
 from simulator.timing.layer.passes import pieces, tiles_pass
@@ -30,5 +30,5 @@ def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     if layer.coming:
         inputs.append(nest.term(passing, layer.coming, heads * layer.keys))
         ahead.append(nest.term(passing, keys_bytes(layer, 1)))
-    outputs, behind = nest.term(last, part.outputs), nest.term(last, layer.results(part.outputs))
+    outputs, behind = nest.term(last, part.outputs), nest.term(last, results_of(layer, part.outputs))
     return Moves(nest, inputs, [], [outputs], [nest.term(tiles | {"blocks": blocks})], ahead, [behind])

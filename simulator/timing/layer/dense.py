@@ -6,7 +6,7 @@ inputs, rows of a block and inner chunks, if an order has them.
 
 from __future__ import annotations
 
-from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.loop_layer import LoopLayer, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import block_rows, fetched, pieces, tiles_pass
@@ -51,7 +51,7 @@ class Cuts:
 def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """Return what the loops of a convolution or of a product of two activations move."""
     cuts = Cuts(layer, plan)
-    nest, rounded = cuts.nest(plan.order), [layer.round_up(chunk) for chunk in cuts.chunks]
+    nest, rounded = cuts.nest(plan.order), [round_up(layer, chunk) for chunk in cuts.chunks]
     channels = layer.loaded * layer.part.outputs // layer.outputs
     inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
     ahead = _inputs(plan, cuts, nest, layer.part.room, cuts.slice_rooms) if layer.loaded else []
@@ -89,9 +89,9 @@ def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:
     part, word = layer.part, layer.word
     if plan.order == "TKC":
         found = pieces(part.reduction, plan.slice)
-        return found, [layer.round_up(each) for each in found]
+        return found, [round_up(layer, each) for each in found]
     if plan.order != "BC":
-        return [part.reduction], [layer.round_up(part.reduction)]
+        return [part.reduction], [round_up(layer, part.reduction)]
     is_one = layer.is_product or part.outputs < layer.outputs
     operands = [part.reduction] if is_one else [layer.producers[each] for each in layer.operands]
     words, most = [each for channels in operands for each in pieces(channels, word)], max(1, plan.slice // word)

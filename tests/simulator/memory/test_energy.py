@@ -128,7 +128,7 @@ def test_the_cheapest_order_is_the_cheapest_of_all(seed):
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @pytest.mark.parametrize("seed", range(150))
 def test_both_engines_choose_the_same_order(seed):
-    from cocco.search.kernel._kernel import LoopLayers
+    from cocco.search.kernel._model import LoopLayers
 
     rng = random.Random(seed)
     layer = loop_layer(rng.choice((random_layer, random_reduction))(rng), 0, rng.choice((1, 2, 3)))

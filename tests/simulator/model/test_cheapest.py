@@ -11,6 +11,7 @@ import pytest
 
 import workloads
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
+from simulator.model.layer.loop_layer import round_up
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB, Technology
 from tests.helpers.every_order import every_plan
@@ -48,7 +49,7 @@ def layerwise(name, activation, weights, batch=1, tiles="bands", find=simplest):
 def small_problem(rng, network):
     """Return a layer and a memory of 5 to 80 % of what it needs."""
     layer = loop_layer(network, 0, rng.choice((1, 1, 2, 3)))
-    need = sum(t.height * t.width * layer.round_up(t.channels) for t in network.tensors)
+    need = sum(t.height * t.width * round_up(layer, t.channels) for t in network.tensors)
     share = rng.uniform(0.05, 0.8)
     if rng.random() < 0.5:
         return layer, Room(int((need + layer.weights) * share), None)

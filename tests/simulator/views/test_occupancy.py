@@ -6,6 +6,7 @@ import pytest
 
 import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
+from simulator.model.layer.loop_layer import round_up
 from simulator.model.layer.loops import meet
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
@@ -72,7 +73,7 @@ def side_bytes(model: SubgraphModel, chip: Accelerator) -> int:
     if price.loops is not None:
         layer = model.rules.loop_layer(model.subgraph.layers[0])
         rows, columns = meet(layer.rows, price.tile[0]), meet(layer.columns, price.tile[1])
-        channels = {"apart": layer.round_up(price.loops.apart)}.get(layer.kind, layer.part.room)
+        channels = {"apart": round_up(layer, price.loops.apart)}.get(layer.kind, layer.part.room)
         return price.at_once * rows.live * columns.union * channels * (price.loops.mode == "side")
     regions = model.residency(price).regions
     return sum(region.side_bytes for region in regions.values())

@@ -18,7 +18,7 @@ from tests.helpers.random_layers import random_layer, random_norm, random_reduct
 from workloads import Builder
 
 if has_kernel():
-    from cocco.search.kernel._kernel import LoopLayers
+    from cocco.search.kernel._model import LoopLayers
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 

@@ -30,7 +30,7 @@ from tests.helpers.twin_search import assert_same_search
 from workloads import Builder, Experts
 
 if has_kernel():
-    from cocco.search.kernel._kernel import LoopLayers
+    from cocco.search.kernel._model import LoopLayers
 
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 

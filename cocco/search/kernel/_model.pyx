@@ -1,0 +1,28 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True, initializedcheck=False, infer_types=True
+"""The price model in machine integers: what a subgraph takes and moves, and the loop orders of a layer."""
+
+from libc.stdlib cimport calloc, free
+from libc.string cimport memcpy
+
+from simulator.integers cimport gcd, mul_overflows
+
+import numpy as np
+
+from workloads.network.layers.types import row_bytes as bytes_of_row
+
+include "simulator/model/parts.pxi"
+include "_loops.pxi"
+include "_subgraph.pxi"
+include "_tiling.pxi"
+include "_price.pxi"
+include "_bands.pxi"
+include "_columns.pxi"
+include "_layer_orders.pxi"
+include "_layer_groups.pxi"
+include "_together.pxi"
+include "_cheapest.pxi"
+include "_layer_attention.pxi"
+include "_choice.pxi"
+include "_ways.pxi"
+include "_kept_layers.pxi"
+include "_loop_layers.pxi"

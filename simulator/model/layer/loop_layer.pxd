@@ -1,0 +1,122 @@
+# A layer as its loops see it. What LoopLayer derives as a property is a field here, filled in once.
+
+from simulator.integers cimport ceil_div, i64, row_bytes
+
+cdef enum:  # KINDS, in its order
+    DENSE
+    TRANSPOSED
+    PRODUCT
+    APART
+    JOIN
+    MIXED
+    COPY
+    NORM
+    ATTENTION
+
+cdef enum:
+    MOST_SECOND = 4     # inputs held as weights are: workloads.network.layers.attention.MOST_INPUTS without the queries
+
+cdef enum:  # what comes once for all cores: Shared, in its order
+    NOTHING_SHARED
+    INPUTS_SHARED
+    WEIGHTS_SHARED
+    ALL_SHARED
+
+
+cdef struct Met:
+    i64 tiles
+    i64 visits
+    i64 most
+    i64 united          # `union` there, a word of C
+    i64 ring
+    i64 live
+
+
+cdef struct Grid:
+    i64 tile[2]
+    Met rows
+    Met columns
+
+
+cdef struct LoopAxis:
+    i64 windows
+    i64 taps
+
+
+cdef struct Part:
+    i64 room
+    i64 outputs
+    i64 words           # of outputs
+    i64 reduction
+    i64 unit_count
+    i64* units          # words of inputs, how many parts of the layer have so many
+
+
+cdef struct Stays:
+    i64 second_count
+    i64 second_rows[MOST_SECOND][2]
+    i64 output
+    i64 is_written
+    i64 arriving_bytes
+
+
+cdef struct LoopBits:
+    i64 weights
+    i64 output
+    i64 sum_bytes
+    i64 used
+    i64 active
+
+
+cdef struct LoopLayer:
+    i64 kind
+    LoopAxis rows
+    LoopAxis columns
+    i64 producer_count
+    i64* producers
+    i64* producer_bits
+    i64 window_bytes
+    i64 often           # simulator.model.layer.groups.most_often
+    i64 operand_bytes   # of all operands: a producer again for each that it is
+    i64* passing
+    i64 loaded
+    i64 operands_loaded
+    i64 broadcast_count
+    i64* broadcast
+    i64 most_bits
+    i64 coming
+    i64 has_second
+    Part part
+    i64 outputs
+    i64 output_bytes
+    i64 output_elements
+    i64 weights
+    i64 whole_count
+    i64* whole          # rows, columns, channels, bits
+    i64 unmet_bytes
+    i64 batch
+    i64 repeat
+    i64 word
+    i64 at_most
+    Stays stays
+    LoopBits bits
+    i64 keys
+    i64 is_product
+    i64 flying          # axes.in_flight of the rows
+    i64 additions
+    Met row             # tiles of one row
+    i64 grid_count
+    Grid* grids         # of the tiles tried: cheapest.tiles_of; the first is the whole map
+    i64 is_large        # 64 bits may not hold what a plan moves
+    i64 cores           # Team, as all below
+    i64 alike
+    i64 shared
+    i64 other_count
+    LoopLayer* others   # each with the number of its cores in `alike`
+
+
+cdef i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil
+cdef i64 results_of(LoopLayer* layer, i64 channels) noexcept nogil
+cdef i64 inputs_of(LoopLayer* layer, i64 channels) noexcept nogil
+cdef i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil
+cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil
