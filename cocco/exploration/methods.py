@@ -24,9 +24,9 @@ from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.problem import Problem
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
-from cocco.search.baselines.exact import MAX_STEPS
 from cocco.search.baselines.greedy import greedy
 from cocco.search.baselines.two_step import Partitioned, grid_search, random_search
+from cocco.search.exact.window import MAX_STEPS
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.trace import Trace

@@ -11,7 +11,7 @@ cdef enum:  # why the search ends
 
 cdef struct Waiting:  # an entry of the queue
     double bound
-    i64 layers
+    i64 turn[2]         # of equal ones
     i64 number
     i64 state
 
@@ -48,8 +48,10 @@ cdef struct Drop:  # a tensor that may be dropped after a step
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
     if a.bound != b.bound:
         return a.bound < b.bound
-    if a.layers != b.layers:
-        return a.layers > b.layers
+    if a.turn[0] != b.turn[0]:
+        return a.turn[0] < b.turn[0]
+    if a.turn[1] != b.turn[1]:
+        return a.turn[1] < b.turn[1]
     return a.number < b.number
 
 
@@ -141,6 +143,8 @@ cdef class KeptSearch:
     cdef Sets states
     cdef double* cost
     cdef i64* parent
+    cdef i64* taken         # subgraphs of the way there, where nothing is kept,
+    cdef i64* last          # and the layers that had run before the last of them
     cdef i64* group_of      # the subgraph that led there, by number
     cdef double* bound_of   # while it waits, else infinite
     cdef i64* rounds        # in which it has gone on
@@ -202,6 +206,7 @@ cdef class KeptSearch:
         self.make_sets(&self.states, self.state_room, 3 * words)
         self.cost = <double*>self.room_for(self.state_room, np.float64)
         self.parent, self.group_of = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
+        self.taken, self.last = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
         self.bound_of = <double*>self.room_for(self.state_room, np.float64)
         self.rounds = <i64*>self.room_for(self.state_room)
         self.make_sets(&self.groups, self.most_sets, words)
@@ -504,12 +509,16 @@ cdef class KeptSearch:
     cdef int reach(self, const u64* place, double cost, i64 parent, i64 group) except -1:
         """Note a way to a state if it is the cheapest so far and leaves a chance; 1 where the search must end."""
         cdef const u64* raw = place
-        cdef i64 found, downset
+        cdef i64 found, downset, taken = 0, last = 0
         cdef double bound
+        if parent >= 0 and not self.keeps:
+            taken, last = self.taken[parent] + 1, self.layers_of(parent)
         if self.uses_alike:
             place = first_alike(self, place)
         found = find_set(&self.states, place, 3 * self.words)
-        if found >= 0 and cost >= self.cost[found]:
+        if found >= 0 and (cost > self.cost[found] or (cost == self.cost[found] and (
+            taken > self.taken[found] or (taken == self.taken[found] and last >= self.last[found])
+        ))):
             return 0
         downset = downset_of(self, place)
         bound = cost + least_left(self, downset, place)
@@ -526,6 +535,7 @@ cdef class KeptSearch:
             memcpy(self.raw + 2 * found * self.words, raw + self.words, 2 * self.words * sizeof(u64))
         self.rounds[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
+        self.taken[found], self.last[found] = taken, last
         return self.push(bound, found)
 
     cdef int push(self, double bound, i64 state) except -1:
@@ -540,7 +550,8 @@ cdef class KeptSearch:
             self.queue = grown
         self.pushed += 1
         self.bound_of[state] = bound
-        entry.bound, entry.layers, entry.number, entry.state = bound, self.layers_of(state), self.pushed, state
+        entry.bound, entry.number, entry.state, at = bound, self.pushed, state, self.layers_of(state)
+        entry.turn[0], entry.turn[1] = self.taken[state], -at if self.keeps else at
         at = self.waiting
         self.waiting += 1
         while at:

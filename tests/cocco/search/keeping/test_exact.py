@@ -62,6 +62,13 @@ def test_a_layer_that_can_only_run_alone_runs_at_once():
     assert exact_plan(moved(diamond(), 6)).states > 5
 
 
+def test_of_equally_cheap_plans_the_answer_has_the_fewest_subgraphs():
+    """Crossings cost nothing, and three of four layers fit: of (0 1 2)(3), (0 1)(2 3), (0)(1 2 3), and more parts."""
+    equal = moved(chain(4), 100, most_together=3, may_keep=False)._replace(price=lambda step: float(len(step.layers)))
+    found = exact_plan(equal)
+    assert (found.cost, found.subgraphs) == (4.0, [(0,), (1, 2, 3)])
+
+
 def test_the_order_of_branches_is_found():
     """n0 to n1 and n2, both to n3: with 30 bytes all stays; with 22 two of n0, n1, n2 stay at a time."""
     assert exact_plan(moved(diamond(), 30)).cost == 4 + 20
