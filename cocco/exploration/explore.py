@@ -287,8 +287,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         lower_bound=bound,
         gap=None if cost == math.inf else gap(cost, bound),
         engine=trace.engine,
-        history=trace.history(),
-        points=trace.points(),
+        seen=trace.seen(),
         keep=problem.keep,
     )
 

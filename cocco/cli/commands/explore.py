@@ -183,11 +183,11 @@ def _shown(
         shown = map_text if options.addresses else height_text
         return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
-    def save(seconds: float) -> list[Path]:
+    def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
             return []
         told = about(options, settings, result, content, seconds)
-        return run_folder.save(folder, result, told, maps if options.addresses else ())
+        return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
@@ -221,14 +221,14 @@ def _explore_cores(options: Namespace) -> int:
         return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
 
     def show(axis: CoresAxis) -> Shown:
-        def save(seconds: float) -> Sequence[Path]:
+        def save(seconds: float, is_stopped: bool) -> Sequence[Path]:
             if folder is None or not any(result.plans for result in axis.results):
                 return []
 
             def said(cores: int, result: Result) -> dict[str, Any]:
                 return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)
 
-            return cores_folder.save(folder, axis, said)
+            return cores_folder.save(folder, axis, said, is_stopped)
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 

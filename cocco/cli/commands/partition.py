@@ -78,7 +78,7 @@ def run(options: Namespace) -> int:
             print(f"cocco: note: {note}", file=sys.stderr)
         maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
 
-        def save(_: float) -> list[Path]:
+        def save(_: float, is_stopped: bool) -> list[Path]:
             if output is None or not result.plans:
                 return []
             result.plan.save(output, result.accelerator)

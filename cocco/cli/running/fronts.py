@@ -46,10 +46,10 @@ def search_front(
     def show(found: Front | Limited) -> Shown:
         content = to_json(found)
 
-        def save(seconds: float) -> Any:
+        def save(seconds: float, is_stopped: bool) -> Any:
             if folder is None or found.lacking:
                 return []
-            return front_folder.save(folder, found, about(options, settings, found, content, seconds))
+            return front_folder.save(folder, found, about(options, settings, found, content, seconds), is_stopped)
 
         return Shown(content, lambda: text(found), save)
 

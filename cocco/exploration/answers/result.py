@@ -14,6 +14,7 @@ from cocco.exploration.answers.ranges import Ranges
 from cocco.problem.exchange import Exchange
 from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
+from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
@@ -74,8 +75,7 @@ class Result(Shown):
     lower_bound: float | None
     gap: float | None
     engine: str
-    history: pandas.DataFrame
-    points: pandas.DataFrame
+    seen: Seen  #: what `history` and `points` are made of, when they are first read
     splits: int | None = None  #: subgraphs split because they had no addresses; None where that was not checked
     moved: tuple[Moved, ...] | None = None  #: all that was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
@@ -103,6 +103,16 @@ class Result(Shown):
             self, accelerator=winner.accelerator, plans=winner.plans, evaluations=winner.evaluations, cost=cost,
             gap=None if bound is None else gap(cost, bound), **{"status": status} | more,
         )  # fmt: skip
+
+    @property
+    def history(self) -> pandas.DataFrame:
+        """A row for each generation."""
+        return self.seen.history
+
+    @property
+    def points(self) -> pandas.DataFrame:
+        """A row for each sample."""
+        return self.seen.points
 
     @property
     def plan(self) -> Partition:

@@ -7,8 +7,6 @@ cocco.search.genetic, which run one after another).
 
 from __future__ import annotations
 
-import json
-from base64 import b64decode, b64encode
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -36,20 +34,11 @@ GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation 
 
 @stored
 class Part(NamedTuple):
-    """What one search found: its trace, packed as text, and the best genomes of its populations."""
+    """What one search found: the state of its trace, and the best genomes of its populations."""
 
-    trace: str
-    labels: list[list[int]]
-    capacities: list[list[int]]
-    value: list[float]
-    cost: list[float]
+    trace: tuple[dict[str, Any], dict[str, np.ndarray]]
+    best: Population
     is_stopped: bool = False
-
-    @property
-    def population(self) -> Population:
-        """Return the best genomes."""
-        labels, capacities = np.array(self.labels, np.int64), np.array(self.capacities, np.int64)
-        return Population(labels, capacities, np.array(self.value), np.array(self.cost))
 
 
 def search(question: Question) -> Trace:
@@ -82,7 +71,7 @@ def divided_search(question: Question, found: Founders) -> Trace:
             precompute(search_part, jobs[number:])
             made = once(search_part, *job)
             trace.follow(_trace(problem, made))
-            parents.append(made.population)
+            parents.append(made.best)
             if trace.is_stopped:
                 return trace
             if question.progress is not None:
@@ -108,8 +97,7 @@ def search_part(
     question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
     trace = one_search(question, found, left=left)
     best = best_of([Population.of([trace.best], problem.size), *left], _share(settings))
-    labels, capacities, value, cost = (array.tolist() for array in best)
-    return Part(_text(trace), labels, capacities, value, cost, trace.is_stopped)
+    return Part(trace.state(), best, trace.is_stopped)
 
 
 def _share(settings: Settings) -> int:
@@ -150,20 +138,9 @@ def _told(before: int, wanted: int, progress: Progress | None) -> Progress:
     return lambda samples, _, best: tell("search", before + samples, wanted, "samples", best=best)
 
 
-def _text(trace: Trace) -> str:
-    plain, arrays = trace.state()
-    packed = {
-        name: (array.dtype.str, array.shape, b64encode(array.tobytes()).decode()) for name, array in arrays.items()
-    }
-    return json.dumps([plain, packed])
-
-
 def _trace(problem: Problem, made: Part) -> Trace:
-    """Return the trace of one search, unpacked."""
-    plain, packed = json.loads(made.trace)
-    arrays = {
-        name: np.frombuffer(b64decode(content), kind).reshape(shape) for name, (kind, shape, content) in packed.items()
-    }
+    """Return the trace of one search."""
+    plain, arrays = made.trace
     trace = Trace(problem, plain["samples"])
     trace.restore(plain, arrays)
     trace.is_stopped = made.is_stopped

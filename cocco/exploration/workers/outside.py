@@ -27,7 +27,7 @@ def refuted(asked: tuple[Any, ...], answer: Any) -> str:
     if isinstance(answer, Improved) and answer.cost < math.inf:
         return _price("cost", answer.cost, priced(asked[0], (), answer.partitions).value)
     if isinstance(answer, Part):
-        found, (problem, *_), (settings, *_) = answer.population, asked, asked[5:]
+        found, (problem, *_), (settings, *_) = answer.best, asked, asked[5:]
         again = make_engine(None, problem, settings).price(found.labels, found.capacities)
         return next((_price("cost", *pair) for pair in zip(found.cost, again.cost) if _price("cost", *pair)), "")
     return ""  # plans without prices: the caller prices them

@@ -122,7 +122,7 @@ def test_a_search_counts_it_and_keeps_its_samples():
     problem = spaced(chain(12))
     found = methods.search(question_of(problem, Effort(samples=1000), Settings(polish=0.0)))
     assert 980 <= found.samples <= 1000
-    points = found.trace.points()
+    points = found.trace.seen().points
     last = points[points["generation"] == points["generation"].max()]
     assert 3 <= len(last) <= 2 + len(OTHERS) and last["sample"].max() == found.samples
     assert found.trace.best.cost == points["cost"].min()

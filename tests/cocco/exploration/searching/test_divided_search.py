@@ -15,6 +15,7 @@ from cocco.exploration.searching import divided_search
 from cocco.exploration.workers import jobs, worker
 from cocco.exploration.workers.outside import refuted
 from cocco.problem.problem import on_hardware
+from cocco.search.genetic.population import Population
 from simulator import Accelerator
 from tests.helpers.search_graphs import chain
 
@@ -105,7 +106,8 @@ def test_fewer_samples_are_one_search(monkeypatch):
 def test_the_search_from_the_best_of_all_starts_with_them():
     """Its first population is theirs, each genome once, the best first; it loses none that is best."""
     problem = on_hardware(chain(6), Accelerator(shared_buffer=4096))
-    made = divided_search.Part("", [[0] * 6, [0, 1, 1, 1, 1, 1]], [[0, 0]] * 2, [5.0, 4.0], [5.0, 4.0]).population
+    values = np.array([5.0, 4.0])
+    made = Population(np.array([[0] * 6, [0, 1, 1, 1, 1, 1]]), np.zeros((2, 2), int), values, values)
     again = divided_search.best_of([made, made], 8)
     assert again.cost.tolist() == [4.0, 5.0] and again.labels.tolist() == [[0, 1, 1, 1, 1, 1], [0] * 6]
     assert divided_search.best_of([made, made], 1).cost.tolist() == [4.0]
