@@ -44,8 +44,7 @@ class Staircase:
         self.steps: dict[Memory, Step] = {}
         self.tries: dict[Memory, int] = {}
         self._floors = floors_of(problem)
-        traffic = self._floors.traffic
-        self.bound = {memory: self._cost(memory, self._totals(memory, traffic)) for memory in problem.memories}
+        self.bound = {memory: self._cost(memory, self.totals(memory)) for memory in problem.memories}
 
     @property
     def least(self) -> float:
@@ -88,6 +87,10 @@ class Staircase:
         """Return the nearest memory with a certificate that holds for this one."""
         found = [each for each in self.steps if all(a <= b for a, b in zip(memory, each))]
         return min(found, key=lambda each: (sum(each), each), default=None)
+
+    def totals(self, memory: Memory) -> list[Totals]:
+        """Return totals per network that no plan with a memory undercuts, before any certificate."""
+        return self._totals(memory, self._floors.traffic)
 
     def _cost(self, memory: Memory, totals: Sequence[Totals]) -> float:
         objective, machine = self.problem.objective, self.problem.accelerator_of(memory)

@@ -21,8 +21,8 @@ from cocco.problem.criteria import CRITERIA
 if TYPE_CHECKING:
     import pandas
 
-from cocco.exploration.ranges import MARGINS, band_edges
-from cocco.exploration.result import Result
+from cocco.exploration.answers.ranges import MARGINS, band_edges
+from cocco.exploration.answers.result import Result
 from cocco.output.pictures.style import MB, SIZE_INCHES
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)

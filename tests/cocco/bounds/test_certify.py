@@ -21,7 +21,7 @@ from cocco.bounds.least import lower_bound
 from cocco.bounds.oracle import Oracle
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.candidates.genome import connected_parts
-from cocco.exploration import kept
+from cocco.exploration import answer as kept
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cocco.bounds import enumeration, kept_memories
 from cocco.bounds.least import lower_bound
-from cocco.candidates.genome import Genome
 from cocco.effort.planned import priced
+from cocco.exploration.memories.proof import prove, prove_kept
+from cocco.exploration.memories.solved import PLAIN_STEPS, PLAIN_TOTAL
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.verified.recomputed import WorkedOut
 from cocco.search.kernel.choice import engine_name
-from cocco.search.pricing.genomes import Sample
 from simulator.execution.count.checks import Check, Status
 
 
@@ -42,11 +41,11 @@ def _prove(found: WorkedOut) -> tuple[float, float]:
     memory = problem.memory_of(chip)
     known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
     if problem.keep == "auto":
-        kept = kept_memories.prove_kept(problem, known, engine)
-        return max(kept.lower_bound, lower_bound(problem)), known.cost if kept.best is None else kept.best.cost
-    genome = Genome(problem.labels(found.plans), memory)
-    start = Sample(genome, known.value, known.cost)
-    proof = enumeration.prove(problem, start, engine, enumeration.QUICK_STEPS, enumeration.QUICK_TOTAL)
+        proof = prove_kept(problem, known, engine)
+        bound = max(proof.lower_bound, lower_bound(problem))
+    else:
+        proof = prove(problem, known, engine, PLAIN_STEPS, PLAIN_TOTAL)
+        bound = proof.lower_bound
     if proof.is_stopped:
         raise KeyboardInterrupt
-    return proof.lower_bound, known.cost if proof.best is None else proof.best.cost
+    return bound, known.cost if proof.best is None else proof.best.cost

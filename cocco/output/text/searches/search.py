@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.effort.status import Status
+from cocco.exploration.answers.front import buffer_bytes
+from cocco.exploration.answers.lacking import least_memory
+from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise
-from cocco.exploration.front import buffer_bytes
-from cocco.exploration.given import METHOD
-from cocco.exploration.lacking import least_memory
-from cocco.exploration.result import Result
+from cocco.exploration.starts import METHOD
 from cocco.output.text.layout.numbers import (
     buffer_columns,
     buffer_name,

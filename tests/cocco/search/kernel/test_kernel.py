@@ -153,7 +153,9 @@ def test_a_whole_search_is_the_same_for_any_engine_and_threads():
     traces += [genetic(problem, 700, 3, settings, engine=make_engine("fast", problem, settings, n)) for n in (1, 2, 3)]
     for trace in traces[1:]:
         assert trace.best == traces[0].best
-        assert trace.points().equals(traces[0].points()) and trace.history().equals(traces[0].history())
+        assert trace.seen().points.equals(traces[0].seen().points) and trace.seen().history.equals(
+            traces[0].seen().history
+        )
 
 
 def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
