@@ -17,7 +17,7 @@ import cocco
 import workloads
 from cocco.bounds import certify
 from cocco.bounds.certificate import QUICK_EFFORT
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.problem.names import Keep, Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from simulator.accelerator import Accelerator

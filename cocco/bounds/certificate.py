@@ -12,7 +12,6 @@ from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_prices import KeptPrices
-from cocco.bounds.least import lower_bound
 from cocco.bounds.partition_bound import PartitionBound
 from cocco.bounds.staircase import Staircase, Step
 from cocco.bounds.tolls import Taken
@@ -51,7 +50,7 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, bes
     """
     check_solvers()
     stairs = Staircase(problem)
-    floor = stairs.least if problem.keep == "auto" else max(lower_bound(problem), stairs.least)
+    floor = stairs.least
     if _bytes_of(problem) > MOST_BYTES:
         return Certificate(floor, "forced", 0, 0, 0.0)
     solver = _Solver(problem, labels)

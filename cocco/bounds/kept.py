@@ -118,7 +118,7 @@ def _cheapest(
     with patterns of its own.
     """
     first = limits
-    if limits.steps > FIRST_STEPS:
+    if question.may_keep and limits.steps > FIRST_STEPS:
         first = limits._replace(states=min(limits.states, FIRST_STATES), steps=FIRST_STEPS)
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
     if found.status != "gave_up" or found.is_wide or first == limits:

@@ -7,7 +7,6 @@ from typing import NamedTuple
 from cocco.candidates.judge import judged_plans
 from cocco.effort.work_units import stored
 from cocco.problem.problem import Problem
-from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
 
 ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
@@ -28,8 +27,7 @@ class Planned(NamedTuple):
 def priced(problem: Problem, memory: Memory, plans: tuple[Partition, ...]) -> Planned:
     """Return plans as the simulator prices them."""
     machine = problem.accelerator_of(memory)
-    pairs = zip(problem.networks, plans)
-    value = problem.objective.judged([evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs])
+    value = problem.objective.judged(problem.evaluations(plans, machine))
     return Planned(memory, plans, value, problem.objective.cost(value, machine))
 
 

@@ -1,1 +1,1 @@
-"""The question: networks, the memories to choose from, the objective; also genomes, and the source of randomness."""
+"""What is asked: networks, the memories to choose from, the objective, checked once."""

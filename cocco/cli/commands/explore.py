@@ -37,11 +37,12 @@ from cocco.cli.running.resume import Resumed, add_resume
 from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise, compromise
 from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
-from cocco.exploration.limits import Limited, minimize
-from cocco.exploration.result import Result
+from cocco.exploration.limits import minimize
 from cocco.output.folders.written import addresses
 from cocco.output.folders.written import cores as cores_folder
 from cocco.output.folders.written import run as run_folder
@@ -182,11 +183,11 @@ def _shown(
         shown = map_text if options.addresses else height_text
         return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
-    def save(seconds: float) -> list[Path]:
+    def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
             return []
         told = about(options, settings, result, content, seconds)
-        return run_folder.save(folder, result, told, maps if options.addresses else ())
+        return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
@@ -220,14 +221,14 @@ def _explore_cores(options: Namespace) -> int:
         return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
 
     def show(axis: CoresAxis) -> Shown:
-        def save(seconds: float) -> Sequence[Path]:
+        def save(seconds: float, is_stopped: bool) -> Sequence[Path]:
             if folder is None or not any(result.plans for result in axis.results):
                 return []
 
             def said(cores: int, result: Result) -> dict[str, Any]:
                 return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)
 
-            return cores_folder.save(folder, axis, said)
+            return cores_folder.save(folder, axis, said, is_stopped)
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 

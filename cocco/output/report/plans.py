@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import workloads
-from cocco.exploration.ranges import Candidate
+from cocco.exploration.answers.ranges import Candidate
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
 from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, said_plan

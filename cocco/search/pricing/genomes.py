@@ -73,7 +73,7 @@ class Pricer:
         genome, totals = self._fit(genome, machine, stream)
         if totals is None:
             return Sample(genome, math.inf, math.inf)
-        if self.problem.keep == "auto":
+        if self._decoder.keeps:
             return self._beside_kept(genome, machine)
         value = self.problem.objective.value(totals, machine)
         return Sample(genome, value, self.problem.objective.cost(value, machine))

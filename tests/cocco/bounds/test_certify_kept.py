@@ -22,7 +22,7 @@ from cocco.bounds.forced import Hulls, Traffic
 from cocco.bounds.joins import slacks_between
 from cocco.bounds.kept import keep_question, step_totals
 from cocco.bounds.kept_alone import Alone, alone_extras, by_bytes
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_oracle import KeptOracle
 from cocco.bounds.kept_prices import KeptPrices
 from cocco.bounds.kept_steps import least_alone
@@ -365,7 +365,7 @@ def test_what_may_be_maps_or_weights_counts_where_it_costs_less(is_weights):
     """1 KB more of maps, or some more or less of weights: a bound is the least of both, and never falls."""
     space = SeparateBuffers(Range(1024, 4096, 512), Range(640, 4096, 1024))
     problem = over_space(chain(3), space, alpha=3.0, metric="energy", keep="auto")
-    at = max(memories(problem))
+    at = max(problem.memories)
     (floor,) = KeptBounds(problem).once
     maps = Traffic(floor.weights, floor.maps + 1024)
     weights = Traffic(floor.weights + (512 if is_weights else 2048), floor.maps)

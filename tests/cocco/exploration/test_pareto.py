@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cocco
-from cocco.bounds.enumeration import Solver
 from cocco.effort.settings import Settings
+from cocco.exploration.memories.solved import Memories, Solved
 from cocco.problem.criteria import CRITERIA, MEMORY
 from cocco.problem.dominance import front_of, hypervolume
 from cocco.problem.plane import Plane
@@ -115,13 +115,13 @@ def test_both_engines_price_the_same_genomes_alike(seed):
 
 @pytest.mark.parametrize("skipped", [0, 4, 8])
 def test_one_memory_that_is_not_enumerated_leaves_the_whole_front_unproven(monkeypatch, skipped):
-    solve = Solver.solve
+    solve = Memories.solve
 
-    def gives_up(self, memory, budget, best):
-        return (None, 0) if memory == (skipped,) else solve(self, memory, budget, best)
+    def gives_up(self, memory, most):
+        return Solved(None, False, 0) if memory == (skipped,) else solve(self, memory, most)
 
     assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "optimal"
-    monkeypatch.setattr(Solver, "solve", gives_up)
+    monkeypatch.setattr(Memories, "solve", gives_up)
     assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "gave_up"
 
 

@@ -12,10 +12,10 @@ from math import prod
 from typing import Any
 
 from cocco.bounds.least import gap
+from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
-from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
-from cocco.exploration.ranges import LISTED, Candidate, Ranges
-from cocco.exploration.sizes import terms_of
+from cocco.exploration.memories.nearby import terms_of
 from cocco.output.folders.read.compared import NOT_DERIVED, SAME
 from cocco.output.folders.read.ranges import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader

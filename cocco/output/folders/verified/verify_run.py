@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cocco.exploration.ranges import Terms
+from cocco.exploration.answers.ranges import Terms
 from cocco.output.folders.read.compared import Compared
 from cocco.output.folders.verified.made_for import RunFolder
 from cocco.output.folders.verified.proved_again import bound_again

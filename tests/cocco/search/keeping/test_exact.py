@@ -8,6 +8,7 @@ import pytest
 
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import KeepQuestion, KeptStep
+from cocco.search.exact.window import LOOK_STEPS, PRICE_STEPS
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question
@@ -48,6 +49,24 @@ def test_without_room_for_two_every_other_tensor_is_kept():
 def test_nothing_is_kept_where_that_is_forbidden():
     found = exact_plan(moved(chain(4), 100, may_keep=False))
     assert (found.cost, found.spans) == (4 + 8 * 10, ())
+
+
+def test_a_layer_that_can_only_run_alone_runs_at_once():
+    """Nothing may be kept: one order of a diamond is tried, a state and a step for each layer."""
+    found = exact_plan(moved(diamond(), 100, may_keep=False))
+    assert (found.subgraphs, found.states, found.steps) == (
+        [(0,), (1,), (2,), (3,)],
+        5,
+        4 * (1 + LOOK_STEPS + PRICE_STEPS),
+    )
+    assert exact_plan(moved(diamond(), 6)).states > 5
+
+
+def test_of_equally_cheap_plans_the_answer_has_the_fewest_subgraphs():
+    """Crossings cost nothing, and three of four layers fit: of (0 1 2)(3), (0 1)(2 3), (0)(1 2 3), and more parts."""
+    equal = moved(chain(4), 100, most_together=3, may_keep=False)._replace(price=lambda step: float(len(step.layers)))
+    found = exact_plan(equal)
+    assert (found.cost, found.subgraphs) == (4.0, [(0,), (1, 2, 3)])
 
 
 def test_the_order_of_branches_is_found():

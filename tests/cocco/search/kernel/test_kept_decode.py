@@ -74,14 +74,16 @@ def test_a_whole_search_is_the_same_for_any_engine_and_threads():
     traces += [genetic(problem, 500, 3, settings, engine=make_engine("fast", problem, settings, n)) for n in (1, 2, 3)]
     for trace in traces[1:]:
         assert trace.best == traces[0].best
-        assert trace.points().equals(traces[0].points()) and trace.history().equals(traces[0].history())
+        assert trace.seen().points.equals(traces[0].seen().points) and trace.seen().history.equals(
+            traces[0].seen().history
+        )
 
 
 @pytest.mark.parametrize("seed", range(8))
 def test_annealing_is_the_same_for_any_engine(seed):
     problem = replace(random_twin(seed), keep="auto")
     slow, fast = (annealing(problem, 120, 5, Settings(), engine=name) for name in ("reference", "fast"))
-    assert slow.best == fast.best and slow.points().equals(fast.points())
+    assert slow.best == fast.best and slow.seen().points.equals(fast.seen().points)
 
 
 def test_prices_of_given_genomes_agree():
