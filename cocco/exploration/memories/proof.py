@@ -20,9 +20,9 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.least import lower_bound
 from cocco.bounds.staircase import forced_step, no_limit
+from cocco.effort.budgets import LAYERS, smaller
 from cocco.effort.planned import Memory, Planned
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories

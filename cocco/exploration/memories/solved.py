@@ -14,10 +14,10 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from cocco.bounds.kept import ROUNDING as SUMMED
 from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.staircase import Staircase
-from cocco.effort.planned import ROUNDING, Memory, Planned, confirmed
+from cocco.candidates.rounding import SAME, SUMMED
+from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
@@ -210,7 +210,7 @@ def _enumerate(problem: Problem, memory: Memory, engine: EngineName, budget: int
         groups += [[offset + v for v in group] for group in found]
     nothing = Solved(None, True, steps, tried=tried)
     estimate = problem.objective.cost(value, problem.accelerator_of(memory))
-    if value == math.inf or estimate > below * (1 + ROUNDING):
+    if value == math.inf or estimate > below * (1 + SAME):
         return nothing
     best = confirmed(problem, Planned(memory, problem.partitions(groups), value, estimate))
     return nothing._replace(best=best) if best.cost < below else nothing

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import workloads
-from cocco.bounds import budgets
 from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds.kept_bounds import KeptBounds
+from cocco.effort import budgets
 from cocco.effort.planned import confirmed, priced
 from cocco.exploration.memories import proof as proofs
 from cocco.exploration.memories import solved

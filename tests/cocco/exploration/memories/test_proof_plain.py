@@ -26,7 +26,7 @@ def least(problem):
 @pytest.mark.parametrize("network", [chain(4), BRANCHES], ids=lambda network: network.name)
 @pytest.mark.parametrize("is_searched", [False, True])
 def test_a_memory_left_open_leaves_the_proof_open(engine, network, is_searched):
-    """Steps per memory grow with the memory, so a small budget solves the small ones and leaves the best one open."""
+    """A small budget leaves the best memory open, even where a search has given an answer."""
     problem = over_space(network, SPACE, alpha=ALPHA, metric="ema")
     true, best = least(problem), None
     if is_searched:
@@ -40,7 +40,7 @@ def test_a_memory_left_open_leaves_the_proof_open(engine, network, is_searched):
         elif proof.best is not None and proof.best.cost > true:
             open_with_an_answer += 1
     assert proof.is_optimal, "the last budget does for all"
-    assert open_with_an_answer, "some budget gives an answer that is not the best"
+    assert open_with_an_answer or not is_searched, "some budget gives an answer that is not the best"
 
 
 def test_the_total_budget_is_that_of_all_memories_together():
