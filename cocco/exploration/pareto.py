@@ -8,6 +8,7 @@ from typing import Unpack, get_args
 
 import numpy as np
 
+from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
@@ -33,7 +34,6 @@ from simulator.keywords import check_keywords
 from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
-STEPS = 100_000_000  #: of the exact search in one memory by "exact"; our choice: half a minute compiled
 FRONT_SETTINGS = Settings(population=100, tournament=2)
 """Our choice: each of the 46 memories of the paper's space has one place on the front; tournaments as in NSGA-II."""
 
@@ -190,7 +190,7 @@ def each_solved(question: Question, plane: Plane) -> tuple[Cloud, bool]:
     table = Memories(problem, question.engine)
     try:
         for memory in problem.memories:
-            found = table.solve(memory, STEPS)
+            found = table.solve(memory, MAX_STEPS)
             is_proven &= found.is_decided
             labels = list(range(problem.size)) if found.best is None else problem.labels(found.best.plans)
             cloud.price(*rows_of(problem, labels, [memory]))

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.candidates.judge import judged_plans
+from cocco.candidates.rounding import SAME
 from cocco.effort.effort import Initial
 from cocco.exploration.answers.result import Result
 from cocco.plans.keeping import keep_on_chip
@@ -24,7 +25,6 @@ from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.partition.partition import Partition
 
 METHOD = "given"  #: of an answer that is one of the partitions it started from
-ROUNDING = 1e-9  #: relative; above what the order of summation can change, below any real difference
 
 Plans = tuple[Partition, ...]  # one per network
 Capacities = tuple[int, ...]  # positions in the candidates
@@ -58,7 +58,7 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
         best = _better(best, _kept(problem, best))
     if best is None or best.cost >= result.cost:
         return result
-    winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, ROUNDING)
+    winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, SAME)
     found = result if result.plans else replace(result, status="feasible")
     return found.of(winner, winner.values[0], method=METHOD)
 

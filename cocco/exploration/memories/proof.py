@@ -19,8 +19,8 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.staircase import forced_step
+from cocco.effort.budgets import LAYERS, smaller
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories
