@@ -17,7 +17,7 @@ from cocco.effort.effort import Progress
 from cocco.effort.planned import Planned, confirmed
 from cocco.effort.stages import without_bounds
 from cocco.exploration import methods
-from cocco.exploration.memories.proof import Proof, prove_kept
+from cocco.exploration.memories.proof import Proof, prove
 from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question.question import Question
@@ -50,7 +50,7 @@ def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough
 
 def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
     """Return the answer of a proof; if it gives up, search, and try the proof again from what the search found."""
-    proof = _prove(question, None, per_memory, in_total)
+    proof = prove(question.problem, None, question.engine, per_memory, in_total)
     if proof.best is not None and (proof.is_optimal or proof.is_stopped):
         return _solved(question, proof)
     found = _layerwise(question) if proof.is_stopped else _searched(question, proof)
@@ -58,7 +58,7 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
     if found.trace.is_stopped or (proof.best is not None and found.best.cost >= proof.best.cost):
         return found  # another proof would know no more than before
     share = 1 if proof.solved else AGAIN
-    again = _prove(question, found.best, per_memory // share, in_total // share)
+    again = prove(question.problem, found.best, question.engine, per_memory // share, in_total // share)
     assert again.best is not None
     found.trace.is_stopped = again.is_stopped
     method = "exact" if again.best.cost < found.best.cost else found.method
@@ -118,21 +118,6 @@ def _told(progress: Progress | None, before: int, wanted: int) -> Progress | Non
     return None if progress is None else lambda samples, _, best: progress(before + samples, wanted, best)
 
 
-def _prove(question: Question, known: Planned | None, per_memory: int, in_total: int) -> Proof:
-    """Return a proof, its best plans confirmed by the simulator."""
-    problem = question.problem
-    try:
-        proof = prove_kept(problem, known, question.engine, per_memory, in_total)
-    except KeyboardInterrupt:  # before its first memory
-        proof = Proof(known, 0.0, False, 0, is_stopped=True)
-    if proof.best is None or proof.best is known:
-        return proof
-    best = confirmed(problem, proof.best)
-    solved = tuple(best if each is proof.best else each for each in proof.solved)
-    bound = best.cost if proof.is_optimal else min(proof.lower_bound, best.cost)
-    return proof._replace(best=best, solved=solved, lower_bound=bound)
-
-
 def _solved(question: Question, proof: Proof) -> Outcome:
     """Return what a proof found, with one sample for each memory that it solved."""
     problem = question.problem
@@ -144,7 +129,7 @@ def _solved(question: Question, proof: Proof) -> Outcome:
         trace.close()
     except KeyboardInterrupt:  # from the progress callback, called last: the samples are complete
         trace.is_stopped = True
-    return Outcome(trace, max(1, proof.samples), "exact", planned=proof.best, bound=proof.lower_bound)
+    return Outcome(trace, max(1, proof.steps), "exact", planned=proof.best, bound=proof.lower_bound)
 
 
 def _least(problem: Problem) -> float:

@@ -52,7 +52,7 @@ def partition(
     accelerator
         The given hardware.
     method
-        "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (enumeration), "greedy"
+        "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (a proof), "greedy"
         (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
     metric
         What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
@@ -132,7 +132,7 @@ def explore(
     weights
         How much each network counts: one positive number per network, by default 1.
     method
-        "auto" (ga, then a proof where enumeration finishes soon), "ga", "exact", "sa", or memories first: "random",
+        "auto" (ga, then a proof where that finishes soon), "ga", "exact", "sa", or memories first: "random",
         "grid".
     tile_rule
         As in `simulator.evaluate`.

@@ -1,7 +1,7 @@
 """Limits: minimize one criterion while others are bounded, such as the least SRAM with latency <= X.
 
 Our method: find the front between the criterion and the limited ones (NSGA-II, cocco.pareto), take its best point that
-keeps the limits, then try a proof: each memory is ruled out by a lower bound, or enumerated where that finishes.
+keeps the limits, then try a proof: each memory is ruled out by a lower bound, or solved where that finishes.
 """
 
 from __future__ import annotations

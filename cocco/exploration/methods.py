@@ -16,7 +16,7 @@ from cocco.effort.planned import Planned
 from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
 from cocco.effort.work_units import once
-from cocco.exploration.memories.proof import PLAIN_AGAIN, PLAIN_PER_LAYER, Proof, prove
+from cocco.exploration.memories.proof import Proof, prove
 from cocco.exploration.memories.solved import PLAIN_STEPS, PLAIN_TOTAL
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.divided_search import search
@@ -34,12 +34,15 @@ from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
+PLAIN_PER_LAYER = 1_000_000  #: steps of all memories together in a default search, for each layer; our choice
+AGAIN = 4  #: times PLAIN_STEPS that one memory may take where all depends on it; our choice
+
 
 class Outcome(NamedTuple):
     """The samples, how many were priced, by which method; the answer, and a cost that no plan undercuts, if known.
 
-    Samples of exact are the subgraphs that it tried (more than the genomes they would make), with kept tensors the
-    steps of its search; those of greedy and dp are the layers priced over the layers of the network.
+    Samples of exact are the steps of its search; those of greedy and dp are the layers priced over the layers of the
+    network.
     """
 
     trace: Trace
@@ -109,18 +112,18 @@ def stopped(question: Question, labels: list[int], method: str) -> Outcome:
 
 
 def automatic(question: Question, is_start: bool = False) -> Outcome:
-    """Enumerate where a small budget suffices, else search: so most answers come back proven (our choice).
+    """Prove where a small budget suffices, else search: so most answers come back proven (our choice).
 
-    On given hardware the enumeration comes first, and nothing is searched if it finishes. Where the memory is chosen,
-    the search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start
-    of another search, only what is solved quickly is enumerated.
+    On given hardware the proof comes first, and nothing is searched if it finishes. Where the memory is chosen, the
+    search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start of
+    another search, only what is solved quickly is proved.
     """
-    problem, steps = question.problem, question.budget(PLAIN_STEPS)
+    problem, steps = question.problem, question.budget(AGAIN * PLAIN_STEPS)
     if not problem.buffers:
-        proof = prove(problem, None, question.engine, steps, PLAIN_AGAIN * steps)
+        proof = prove(problem, None, question.engine, steps, steps)
         if proof.is_stopped:
             return layerwise(question)
-        return _proven(question, proof) if proof.best is not None else genetic_algorithm(question)
+        return _proven(question, proof) or genetic_algorithm(question)
     found = genetic_algorithm(question)
     if found.trace.is_stopped:
         return found
@@ -141,28 +144,24 @@ def genetic_algorithm(question: Question) -> Outcome:
     return Outcome(trace, trace.samples, "ga")
 
 
-def enumeration(question: Question) -> Outcome:
+def exact(question: Question) -> Outcome:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming.
 
     Ctrl-C on given hardware leaves greedy's partition.
     """
-    proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
-    if proof.is_stopped:
-        if proof.best is not None:
-            found = _proven(question, proof)
-        elif question.problem.buffers:
+    proof = prove(question.problem, None, question.engine, MAX_STEPS, AGAIN * MAX_STEPS)
+    found = _proven(question, proof)
+    if proof.is_stopped and found is None:
+        if question.problem.buffers:
             return layerwise(question)
+        found = fusion(question)
+    if found is None:
+        if question.problem.buffers:
+            found = genetic_algorithm(question)
         else:
-            found = fusion(question)
-        found.trace.is_stopped = True
-        return found._replace(method="exact")
-    if proof.best is not None:
-        return _proven(question, proof)._replace(gave_up=not proof.is_optimal)
-    if question.problem.buffers:
-        found = genetic_algorithm(question)
-    else:
-        found = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
-    return found._replace(method="exact", gave_up=True)
+            found = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
+    found.trace.is_stopped |= proof.is_stopped
+    return found._replace(method="exact", gave_up=not found.is_proven)
 
 
 def fusion(question: Question) -> Outcome:
@@ -252,11 +251,14 @@ def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, meth
     return Outcome(_trace(question, sample), max(1, costs.samples), method)
 
 
-def _proven(question: Question, proof: Proof) -> Outcome:
-    best = proof.best
-    assert best is not None
-    trace = _trace(question, Sample(Genome(question.problem.labels(best.plans), best.memory), best.value, best.cost))
-    return Outcome(trace, max(1, proof.samples), "exact", best, proof.lower_bound)
+def _proven(question: Question, proof: Proof) -> Outcome | None:
+    """Return the outcome of a proof; None if it knows neither plans nor that there are none."""
+    best, problem = proof.best, question.problem
+    if best is None:
+        is_ruled_out = proof.lower_bound == math.inf
+        return ruled_out(question)._replace(samples=max(1, proof.steps), method="exact") if is_ruled_out else None
+    trace = _trace(question, Sample(Genome(problem.labels(best.plans), best.memory), best.value, best.cost))
+    return Outcome(trace, max(1, proof.steps), "exact", best, proof.lower_bound)
 
 
 def _trace(question: Question, sample: Sample) -> Trace:
@@ -270,7 +272,7 @@ Method = Callable[[Question], Outcome]
 HARDWARE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": genetic_algorithm,
-    "exact": enumeration,
+    "exact": exact,
     "greedy": fusion,
     "dp": contiguous,
     "idp": iterated,
@@ -279,7 +281,7 @@ HARDWARE_METHODS: dict[str, Method] = {
 SPACE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": genetic_algorithm,
-    "exact": enumeration,
+    "exact": exact,
     "sa": anneal,
     "random": two_step("random"),
     "grid": two_step("grid"),

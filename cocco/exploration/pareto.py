@@ -70,7 +70,7 @@ def pareto(
     weights
         How much each network counts: one positive number per network, by default 1.
     method
-        "nsga2", or "exact": each memory enumerated, which proves the front between capacity or area and one of the
+        "nsga2", or "exact": each memory solved, which proves the front between capacity or area and one of the
         others.
     tile_rule
         As in `simulator.evaluate`.
@@ -127,7 +127,7 @@ def pareto(
 def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
     """Return the front without kept tensors."""
     if method == "exact":
-        cloud, is_proven = enumerated(question, plane)
+        cloud, is_proven = each_solved(question, plane)
         return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
     return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
 
@@ -184,7 +184,7 @@ def front_question(problem: Problem, effort: Effort | LevelName | None, fields: 
     return question_of(problem, chosen, FRONT_SETTINGS)
 
 
-def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
+def each_solved(question: Question, plane: Plane) -> tuple[Cloud, bool]:
     """Return the cheapest partition of each memory, and whether all are proven; layer by layer where one is not."""
     problem, cloud, is_proven = question.problem, empty_cloud(question, plane), True
     table = Memories(problem, question.engine)

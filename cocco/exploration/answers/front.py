@@ -68,7 +68,7 @@ class Front(Shown):
     ----------
     status
         "optimal" (every point proved, none is missing), "feasible" (samples are spent), "gave_up" (exact could not
-        enumerate every memory), "infeasible" (proved: no plan runs in any of the memories), "stopped" (by the user; the
+        solve every memory), "infeasible" (proved: no plan runs in any of the memories), "stopped" (by the user; the
         front so far).
     found
         The points, each with its memory, its partitions and what the simulator says of them.

@@ -5,13 +5,12 @@ if solving it finds no plan that beats that cost. If all are solved or ruled out
 Formula 2. Energy is not monotone in the capacity once nothing is left to save, so no memory is ruled out by its
 neighbours.
 
-With kept tensors the proof comes before any search. Of the open memories the middle one, by bytes, comes first: its
-cost is usually close to the best, and a better known cost makes the others cheaper. All are tried with a small budget
-before any gets a larger one. Until one is solved, the next is a smaller one: those are easier, and a network too wide
-for them is too wide for all. If a search gives up, the lowest cost that it has not ruled out is its memory's bound. A
-search that met more sets of layers than allowed is repeated only for a lower cost. If there is one memory only, it gets
-the largest budget at once. With nothing kept the memory of the best known plan comes first, then those of the lowest
-bounds. (Our choices.)
+The memory of the best known plan comes first, if there is one. Of the open memories the middle one, by bytes, is next:
+its cost is usually close to the best, and a better known cost makes the others cheaper. All are tried with a small
+budget before any gets a larger one. Until one is solved, the next is a smaller one: those are easier, and a network too
+wide for them is too wide for all. If a search gives up, the lowest cost that it has not ruled out is its memory's
+bound. A search that met more sets of layers than allowed is repeated only for a lower cost. If there is one memory
+only, it gets the largest budget at once. (Our choices.)
 """
 
 from __future__ import annotations
@@ -20,18 +19,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.least import lower_bound
-from cocco.bounds.staircase import forced_step, no_limit
+from cocco.bounds.staircase import forced_step
 from cocco.effort.budgets import LAYERS, smaller
-from cocco.effort.planned import Memory, Planned
+from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from simulator.partition.partition import Partition
 
-PLAIN_PER_LAYER = 1_000_000  #: steps of all enumerations in a default search, for each layer; our choice
-PLAIN_AGAIN = 4  #: times the steps that the best memory gets, and others once more in the end; our choice
 LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice
 TIERS = (64, 8, 1, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
 AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and patterns of its own; our choice
@@ -42,86 +37,37 @@ HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is sol
 class Proof(NamedTuple):
     """The best plans known, a cost that no answer undercuts, and whether the two meet."""
 
-    best: Planned | None  #: of infinite cost where it is proved that nothing runs
+    best: Planned | None
     lower_bound: float
     is_optimal: bool
-    samples: int  #: steps of the exact searches, or subgraphs that enumeration tried
-    solved: tuple[Planned, ...] = ()  #: with kept tensors, the cheapest of each memory that was solved, in that order
+    steps: int  #: that the exact searches took
+    solved: tuple[Planned, ...] = ()  #: the cheapest of each memory that was solved, in that order
     is_stopped: bool = False  #: by the user; the rest holds nevertheless
 
 
-def prove(problem: Problem, best: Planned | None, engine: EngineName, per_memory: int, in_total: int) -> Proof:
-    """Return what enumeration adds to the best plans of a search (None: there was none), with nothing kept.
-
-    per_memory: steps that one memory may take; the memory of the best plans may take a multiple, and so may the others
-    once all have had a first try. in_total: all steps.
-    """
-    known = None if best is None else best.memory
-    table, spent, tried = Memories(problem, engine), 0, 0
-    bound = table.stairs.bound
-    left = sorted(bound, key=lambda memory: (memory != known, bound[memory], memory))
-    try:
-        for budget in (per_memory, PLAIN_AGAIN * per_memory):
-            again = []
-            for number, memory in enumerate(left):
-                cost = math.inf if best is None else best.cost
-                if bound[memory] >= cost:
-                    continue
-                tell("proof", number, len(left), "memories", best=cost, bound=table.stairs.least)
-                most = PLAIN_AGAIN * per_memory if memory == known else budget
-                found = table.solve(memory, min(most, in_total - spent), cost)
-                spent, tried = spent + found.steps, tried + found.tried
-                if found.is_decided:
-                    best, bound[memory] = found.best or best or _nothing(problem, memory), math.inf
-                    continue
-                again.append(memory)
-                if best is not None and memory == known:  # too much for one memory: so is the proof
-                    return _open(table, best, tried)
-            left = again
-    except KeyboardInterrupt:
-        reached = max(lower_bound(problem), min(math.inf if best is None else best.cost, table.stairs.least))
-        return Proof(best, reached, False, tried, is_stopped=True)
-    return _open(table, best, tried)
-
-
-def _nothing(problem: Problem, memory: Memory) -> Planned:
-    return Planned(memory, tuple(Partition.layerwise(each) for each in problem.networks), math.inf, math.inf)
-
-
-def _open(table: Memories, best: Planned | None, tried: int) -> Proof:
-    """Return what is proven; memories left open are bounded by what is forced across DRAM in them."""
-    problem, stairs, floor = table.problem, table.stairs, lower_bound(table.problem)
-    if best is None:
-        return Proof(None, floor, False, tried)
-    if problem.buffers:
-        stairs.climb(best.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
-    reached = min(best.cost, stairs.least)
-    return Proof(best, max(floor, reached), reached >= best.cost, tried)
-
-
-def prove_kept(
+def prove(
     problem: Problem, best: Planned | None, engine: EngineName, per_memory: int = KEPT_STEPS,
     in_total: int = KEPT_TOTAL,
 ) -> Proof:  # fmt: skip
     """Return what the exact search adds to the best plans of another search (None: there was none).
 
-    per_memory: steps that one memory may take; in_total: all steps.
+    per_memory: steps that one memory may take; in_total: all steps. If it finds better plans, the simulator has
+    confirmed their price.
     """
 
     def asked(memory: Memory, share: int) -> tuple[Memory, int, float, bool]:
         known, steps = math.inf if best is None else best.cost, per_memory // share if share else AGAIN * per_memory
         return memory, min(steps, in_total - spent), known, share > 0
 
-    table = Memories(problem, engine)
-    left = dict(table.stairs.bound)
-    order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
-    is_stopped = False
+    given, table, left, is_stopped = best, Memories(problem, engine), dict[Memory, float](), False
     solved: list[Planned] = []
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
     in_full: dict[Memory, float] = {}  # and where it got its budget
     steps = spent = failures = 0
     at = None if best is None else best.memory
     try:
+        left = table.stairs.bound
+        order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
         shares = [smaller(tier, problem.size) if tier else 0 for tier in TIERS]
         tiers = [*zip(shares, HOPELESS)] if len(left) > 1 else [(1, 1)]
         for i, (tier, hopeless) in enumerate(tiers):
@@ -159,10 +105,16 @@ def prove_kept(
                     solved.append(best)
     except KeyboardInterrupt:
         is_stopped = True
-    least = min(left.values())
+    least = min(left.values(), default=0.0)
     if best is None:
         return Proof(None, least, False, steps, tuple(solved), is_stopped)
-    return Proof(best, min(best.cost, least), least >= best.cost, steps, tuple(solved), is_stopped)
+    if problem.keep == "none" and problem.buffers and not is_stopped:
+        table.stairs.climb(best.cost, lambda: math.inf, lambda memory, *_: forced_step(problem, memory), LOOKS)
+        least = table.stairs.least
+    is_optimal, plans = least >= best.cost, best.plans
+    best = best if best is given else confirmed(problem, best)
+    solved = [best if each.plans is plans and each.memory == best.memory else each for each in solved]
+    return Proof(best, best.cost if is_optimal else min(best.cost, least), is_optimal, steps, tuple(solved), is_stopped)
 
 
 def _most_in_a_row(layers: int, tier: int) -> float:

@@ -1,9 +1,9 @@
 """The table of memories: a lower bound of each, its cheapest plans, and the steps that solving it takes.
 
 A row is a memory: positions in the candidates of each buffer. Four questions read the table: the least cost (proof.py),
-the front (front.py), the least under limits (limits.py), and which sizes cost nearly as little (nearby.py). If tensors
-may stay on chip, a memory is solved by the exact search (cocco.bounds.kept), else by the
-same search with nothing allowed. Budgets are counts, so answers do not depend on the machine.
+the front (front.py), the least under limits (limits.py), and which sizes cost nearly as little (nearby.py). A memory is
+solved by the exact search (cocco.bounds.kept); nothing kept is its simplest case. Budgets are counts, so answers do not
+depend on the machine.
 """
 
 from __future__ import annotations
@@ -16,18 +16,17 @@ from typing import NamedTuple
 
 from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.staircase import Staircase
-from cocco.candidates.rounding import SAME, SUMMED
+from cocco.candidates.rounding import SUMMED
+from cocco.effort.budgets import MAX_STATES
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
-from cocco.problem.problem import Problem, in_memory, part_of
-
-Enumerated = tuple[Sequence[Sequence[int]] | None, int, int, int, float]  # groups, states, steps tried, steps, cost
+from cocco.problem.problem import Problem, in_memory
 
 KEPT_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 KEPT_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
-PLAIN_STEPS = 4_000_000  #: of one enumeration in a default search; our choice: under a second compiled
+PLAIN_STEPS = 4_000_000  #: of one memory with nothing kept; our choice: under a second compiled
 PLAIN_TOTAL = 30_000_000  #: of all together where a front or a limit is asked for, or a start; our choice
 FAILURES = 3  #: memories in a row that give up; then no more are tried for a default front or limit; our choice
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
@@ -43,7 +42,6 @@ class Solved(NamedTuple):
     steps: int
     bound: float = 0.0  #: where it is not known: no plans cost less, in the cost of the problem
     is_wide: bool = False  #: where it is not known: a larger budget does not help
-    tried: int = 0  #: subgraphs, of an enumeration
 
 
 class Steps:
@@ -70,9 +68,8 @@ class Memories:
 
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
-        self.is_kept = problem.keep == "auto"
         self.below = math.inf  # only plans that cost less are sought
-        self.quick = KEPT_STEPS if self.is_kept else PLAIN_STEPS
+        self.quick = KEPT_STEPS if problem.keep == "auto" else PLAIN_STEPS
 
     @cached_property
     def stairs(self) -> Staircase:
@@ -88,8 +85,6 @@ class Memories:
 
         is_alike: as in `solve`.
         """
-        if not self.is_kept:
-            return _enumerate(self.problem, memory, self.engine, most, below)
         return once(solve, self.problem, memory, self.engine, most, below, is_alike)
 
     def next(self, order: Sequence[Memory], most: Steps) -> Iterator[tuple[Memory, Solved]]:
@@ -111,8 +106,7 @@ class Memories:
 
     def ahead(self, asked: Iterable[tuple[Memory, int, float, bool]]) -> None:
         """Let workers solve memories that are likely to be asked for next, each with the arguments of `solve`."""
-        if self.is_kept:
-            precompute(solve, ((self.problem, memory, self.engine, *rest) for memory, *rest in asked))
+        precompute(solve, ((self.problem, memory, self.engine, *rest) for memory, *rest in asked))
 
 
 def solve(
@@ -128,8 +122,11 @@ def solve(
     least = value_of(problem, below, problem.objective.buffer_bytes(machine))
     if least <= 0:
         return Solved(None, True, 0)
+    if budget < 1:
+        return Solved(None, False, 0)
     relaxed = _relaxed(problem, memory) if is_alike else None
-    found = cheapest_plans(given, max_steps=budget, engine=engine, below=least, relaxed=relaxed)
+    may_keep = problem.keep == "auto"
+    found = cheapest_plans(given, MAX_STATES, budget, may_keep, engine, least, relaxed)
     steps = sum(plan.steps for plan in found.plans)
     if found.partitions is None:
         *solved, last = found.plans
@@ -140,8 +137,8 @@ def solve(
             value += plan.cost
         bound = problem.objective.cost((1 - SUMMED) * value, machine)
         return Solved(None, False, steps, bound, last.is_wide)
-    cost = problem.objective.cost(found.cost, machine)
-    return Solved(Planned(memory, found.partitions, found.cost, cost), True, steps)
+    best = Planned(memory, found.partitions, found.cost, problem.objective.cost(found.cost, machine))
+    return Solved(best if may_keep else confirmed(problem, best), True, steps)
 
 
 def given_in(problem: Problem, memory: Memory) -> Problem:
@@ -193,32 +190,3 @@ def value_of(problem: Problem, cost: float, buffer_bytes: int) -> float:
     if cost <= buffer_bytes:
         return 0.0
     return (cost - buffer_bytes) / alpha if alpha else math.inf
-
-
-def _enumerate(problem: Problem, memory: Memory, engine: EngineName, budget: int, below: float) -> Solved:
-    """Return the cheapest plans with one memory and nothing kept, as `solve`; the simulator confirms their price."""
-    groups = list[Sequence[int]]()
-    value, steps, tried = 0.0, 0, 0
-    for i, offset in enumerate(problem.offsets[:-1]):
-        if budget - steps < 1:
-            return Solved(None, False, steps, tried=tried)
-        found, _, transitions, taken, cost = once(enumerated, part_of(problem, i), memory, budget - steps, engine)
-        steps, tried = steps + taken, tried + transitions
-        if found is None:
-            return Solved(None, False, steps, tried=tried)
-        value += cost
-        groups += [[offset + v for v in group] for group in found]
-    nothing = Solved(None, True, steps, tried=tried)
-    estimate = problem.objective.cost(value, problem.accelerator_of(memory))
-    if value == math.inf or estimate > below * (1 + SAME):
-        return nothing
-    best = confirmed(problem, Planned(memory, problem.partitions(groups), value, estimate))
-    return nothing._replace(best=best) if best.cost < below else nothing
-
-
-def enumerated(part: Problem, memory: Memory, budget: int, engine: EngineName) -> Enumerated:
-    """Return the cheapest partition of one network with one memory; its groups are None if the budget is spent."""
-    given = in_memory(part, memory)
-    (found,) = cheapest_plans(given, max_steps=budget, may_keep=False, engine=engine).plans
-    groups = None if found.status == "gave_up" else found.subgraphs or []
-    return groups, found.states, found.steps, found.steps, found.cost

@@ -53,7 +53,7 @@ def cost_figure(result: Result) -> Figure:
         axes.set_ylabel(f"cost (MB) = capacity{whose} + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
-        label = "proved optimum, by enumeration" if result.status == "optimal" else "the answer, improved afterwards"
+        label = "proved optimum" if result.status == "optimal" else "the answer, improved afterwards"
         axes.axhline(result.cost / MB, color="black", linestyle=":", label=label)
     _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
     axes.legend(loc="upper right")

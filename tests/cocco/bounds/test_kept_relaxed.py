@@ -12,7 +12,7 @@ from cocco.bounds.kept import keep_question
 from cocco.bounds.kept_patterns import patterns_of
 from cocco.effort.planned import confirmed
 from cocco.exploration.memories import solved
-from cocco.exploration.memories.proof import prove_kept
+from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.exact import exact_plan
 from tests.helpers.kept_states import every_state, floor_of
@@ -77,7 +77,7 @@ def check_proof(seed: int, has_tables: bool) -> bool:
     values = values_by_memory(problem)
     true = min(cost_of(problem, memory, value) for memory, value in values.items())
     for budget in (3_000, 10**7):
-        proof = prove_kept(problem, None, "fast", budget, 10 * budget)
+        proof = prove(problem, None, "fast", budget, 10 * budget)
         assert proof.lower_bound <= true * (1 + 1e-9), seed
         if proof.best is not None:
             best = confirmed(problem, proof.best)
@@ -117,7 +117,7 @@ def test_both_engines_prove_the_same():
     for seed in range(40, 50):
         problem = one_buffer(seed, seed % 2 == 1)
         if problem is not None:
-            assert prove_kept(problem, None, "fast") == prove_kept(problem, None, "reference")
+            assert prove(problem, None, "fast") == prove(problem, None, "reference")
 
 
 def test_groups_are_of_like_sizes(monkeypatch: pytest.MonkeyPatch):

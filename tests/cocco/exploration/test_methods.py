@@ -132,7 +132,7 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cocco.exploration.memories.solved.enumerated", stop)
+    monkeypatch.setattr("cocco.exploration.memories.solved.solve", stop)
     machine = Accelerator(shared_buffer=3000)
     with pytest.raises(cocco.Interrupted) as stopped:
         cocco.partition(chain(6), machine, method="exact", keep="none")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from cocco.bounds.least import lower_bound
 from cocco.effort.planned import priced
-from cocco.exploration.memories.proof import prove, prove_kept
-from cocco.exploration.memories.solved import PLAIN_STEPS, PLAIN_TOTAL
+from cocco.exploration.memories.proof import prove
+from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.verified.recomputed import WorkedOut
 from cocco.search.kernel.choice import engine_name
@@ -40,12 +39,8 @@ def _prove(found: WorkedOut) -> tuple[float, float]:
     problem, chip = found.problem, found.machine
     memory = problem.memory_of(chip)
     known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
-    if problem.keep == "auto":
-        proof = prove_kept(problem, known, engine)
-        bound = max(proof.lower_bound, lower_bound(problem))
-    else:
-        proof = prove(problem, known, engine, PLAIN_STEPS, PLAIN_TOTAL)
-        bound = proof.lower_bound
+    budgets = (KEPT_STEPS, KEPT_TOTAL) if problem.keep == "auto" else (PLAIN_STEPS, PLAIN_TOTAL)
+    proof = prove(problem, known, engine, *budgets)
     if proof.is_stopped:
         raise KeyboardInterrupt
-    return bound, known.cost if proof.best is None else proof.best.cost
+    return proof.lower_bound, known.cost if proof.best is None else proof.best.cost

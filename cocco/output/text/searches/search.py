@@ -137,8 +137,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if result.method == METHOD:
         which = "none better than a partition that it started from"
     elif result.cost < float(result.points["cost"].iloc[first]):
-        better = "enumeration" if result.keep == "none" else "the exact search"
-        better = better if result.method == "exact" else "exact windows"
+        better = "the exact search" if result.method == "exact" else "exact windows"
         which = f"{better} found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
@@ -186,7 +185,7 @@ def _networks(result: Result) -> str:
 
 def work_of(result: Result) -> str:
     """Return what the `samples` of a result are."""
-    return counted_as(result.method, result.keep, len(result.history), len(result.points))
+    return counted_as(result.method, len(result.history))
 
 
 def _sizes_seen(result: Result) -> str:

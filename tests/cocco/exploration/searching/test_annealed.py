@@ -13,9 +13,10 @@ from cocco.candidates.genome import Genome, groups_of, random_labels
 from cocco.candidates.stream import Stream
 from cocco.effort.effort import Effort
 from cocco.effort.settings import Settings
-from cocco.exploration import annealed as annealed_module
-from cocco.exploration import methods, one_search
+from cocco.exploration import methods
 from cocco.exploration.question.question import question_of
+from cocco.exploration.searching import annealed as annealed_module
+from cocco.exploration.searching import one_search
 from cocco.exploration.searching.annealed import LEAST_SAMPLES, OTHERS, STEPS, annealed
 from cocco.problem.problem import over_space
 from cocco.search.baselines import annealing as annealing_module
@@ -120,7 +121,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
 def test_a_search_counts_it_and_keeps_its_samples():
     """The last generation holds the best genome of each walk."""
     problem = spaced(chain(12))
-    found = methods.search(question_of(problem, Effort(samples=1000), Settings(polish=0.0)))
+    found = methods.genetic_algorithm(question_of(problem, Effort(samples=1000), Settings(polish=0.0)))
     assert 980 <= found.samples <= 1000
     points = found.trace.seen().points
     last = points[points["generation"] == points["generation"].max()]
