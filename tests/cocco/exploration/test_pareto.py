@@ -117,8 +117,8 @@ def test_both_engines_price_the_same_genomes_alike(seed):
 def test_one_memory_that_is_not_enumerated_leaves_the_whole_front_unproven(monkeypatch, skipped):
     solve = Memories.solve
 
-    def gives_up(self, memory, most):
-        return Solved(None, False, 0) if memory == (skipped,) else solve(self, memory, most)
+    def gives_up(self, memory, most, below):
+        return Solved(None, False, 0) if memory == (skipped,) else solve(self, memory, most, below)
 
     assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "optimal"
     monkeypatch.setattr(Memories, "solve", gives_up)
