@@ -16,16 +16,12 @@ from cocco.bounds.partition_bound import PartitionBound
 from cocco.bounds.staircase import Staircase, Step
 from cocco.bounds.tolls import Taken
 from cocco.candidates.genome import groups_of
+from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import EFFORT, MOST_CERTIFICATES, MOST_KNOWN, QUICK_EFFORT, QUICK_SAMPLES
 from cocco.effort.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
-EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
-QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search; our choice: some 40 seconds of one core
-QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
-MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
-MOST_KNOWN = 4000  #: steps that one certificate hands on to the next; our choice
-ROUNDING = 1e-9  #: of sums of floats, relative; our choice: far above what they round, far below any gap that matters
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
 
@@ -65,7 +61,7 @@ def unless_refuted(bound: float, cost: float, floor: float) -> float:
 
     Cutting the bound to the cost of the best plan instead would call that plan optimal.
     """
-    if bound <= cost * (1 + ROUNDING):
+    if bound <= cost * (1 + SAME):
         return min(bound, cost)
     warnings.warn(
         f"a plan costs {cost:,.0f}, less than a lower bound of {bound:,.0f}: that bound is wrong and left out, please "

@@ -13,13 +13,12 @@ from typing import NamedTuple
 from cocco.bounds.buffers import Buffered, least_buffered, met_bytes
 from cocco.bounds.forced import Traffic, largest_hulls, least_traffic
 from cocco.bounds.least import least_totals
+from cocco.effort.budgets import SHARES, SHARES_KEPT
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
-
-SHARES, SHARES_KEPT = 6, 12  #: of the effort for one certificate, where the memory is chosen; our choice
 
 
 class Floors(NamedTuple):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cocco.candidates.judge import judged_plans
+from cocco.candidates.rounding import SAME
 from cocco.effort.work_units import stored
 from cocco.problem.problem import Problem
 from simulator.partition.partition import Partition
-
-ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
 
 Memory = tuple[int, ...]  #: positions in the candidates of each buffer; none on given hardware
 
@@ -33,5 +32,5 @@ def priced(problem: Problem, memory: Memory, plans: tuple[Partition, ...]) -> Pl
 
 def confirmed(problem: Problem, found: Planned) -> Planned:
     """Return what a search found, priced by the simulator; RuntimeError if the two prices differ."""
-    winner = judged_plans(problem, found.plans, found.memory, [found.cost], rounding=ROUNDING)
+    winner = judged_plans(problem, found.plans, found.memory, [found.cost], rounding=SAME)
     return found._replace(value=problem.objective.judged(winner.evaluations), cost=winner.values[0])

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.candidates.genome import Genome
+from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.effort import Progress
 from cocco.effort.planned import Planned, confirmed
 from cocco.effort.stages import without_bounds
@@ -23,7 +24,6 @@ from cocco.exploration.question.question import Question
 from cocco.exploration.searching.keeping import Best, genetic_search, improve
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.problem import Problem
-from cocco.search.exact.window import MAX_STEPS
 from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.genomes import Sample
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
@@ -244,7 +245,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
         from cocco.exploration.methods import ruled_out
 
         return ruled_out(question)
-    from cocco.bounds import EFFORT, check_solvers, has_solvers, quick_effort
+    from cocco.bounds import check_solvers, has_solvers, quick_effort
     from cocco.exploration import answer, methods
 
     if effort.prove:

@@ -11,6 +11,7 @@ from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.least import lower_bound
 from cocco.candidates.genome import Genome, groups_of
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.planned import Planned
 from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
@@ -26,7 +27,6 @@ from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
 from cocco.search.baselines.two_step import Partitioned, grid_search, random_search
-from cocco.search.exact.window import MAX_STEPS
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.trace import Trace

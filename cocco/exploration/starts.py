@@ -12,8 +12,9 @@ from dataclasses import replace
 from operator import attrgetter
 
 from cocco.candidates.judge import judged_plans
+from cocco.candidates.rounding import SAME
 from cocco.effort.effort import Initial
-from cocco.effort.planned import ROUNDING, Memory, Planned
+from cocco.effort.planned import Memory, Planned
 from cocco.exploration.answers.result import Result
 from cocco.plans.keeping import keep_on_chip
 from cocco.problem.problem import Problem
@@ -48,7 +49,7 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
         best = min(best, _kept(problem, best), key=attrgetter("cost"))
     if best.cost >= result.cost:
         return result
-    winner = judged_plans(problem, best.plans, best.memory, [best.cost], None, ROUNDING)
+    winner = judged_plans(problem, best.plans, best.memory, [best.cost], None, SAME)
     ended = result if result.plans else replace(result, status="feasible")
     return ended.of(winner, winner.values[0], method=METHOD)
 

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.candidates.judge import judged_plans
-from cocco.effort.planned import ROUNDING, Memory, Planned
+from cocco.candidates.rounding import SAME
+from cocco.effort.planned import Memory, Planned
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.solved import Memories, Steps
 from cocco.exploration.question.question import Question
@@ -61,6 +62,6 @@ def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:
     """Return plans of a problem with Formula 1 as a point; RuntimeError if the simulator's price differs."""
     winner = judged_plans(
         valued, planned.plans, planned.memory, [planned.value],
-        lambda evaluations: (valued.objective.judged(evaluations),), ROUNDING,
+        lambda evaluations: (valued.objective.judged(evaluations),), SAME,
     )  # fmt: skip
     return FrontPoint(plane.judged(winner.evaluations), winner.accelerator, winner.plans, winner.evaluations)

@@ -13,7 +13,8 @@ from operator import le
 from typing import NamedTuple
 
 from cocco.bounds.staircase import Staircase
-from cocco.effort.planned import ROUNDING, Memory
+from cocco.candidates.rounding import SAME
+from cocco.effort.planned import Memory
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import of_value, point_with
@@ -145,7 +146,7 @@ def _below(judge: Judge, best: Row, metric: Metric) -> float:
         most = judge.limits.get(name, math.inf)
         if i == judge.target:
             most = min(most, best[i])
-        below = min(below, most * (judge.plane.cycles if name == "bandwidth" else 1.0) * (1 + ROUNDING))
+        below = min(below, most * (judge.plane.cycles if name == "bandwidth" else 1.0) * (1 + SAME))
     return below
 
 

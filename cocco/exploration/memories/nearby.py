@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
-from cocco.bounds.budgets import LAYERS, larger
+from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import LAYERS, larger
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import MARGINS, Candidate, Ranges, Terms
@@ -29,7 +30,6 @@ REST = KEPT_TOTAL // 4  #: steps of all that the margins do not ask about; our c
 SETUP = 500_000  #: steps that looking at a size counts as; our choice: about what it takes besides
 SETUP_LAYER = 13_000  #: at least, for each layer, of sizes that nobody asked about; our choice: half a millisecond
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
-ABOVE = 1e-9  #: relative; what rounding may take from a bound that is proven
 
 Plans = tuple[Partition, ...]
 
@@ -71,7 +71,7 @@ class Sizes:
     def raise_bound(self, memory: Memory, cost: float) -> None:
         """Record that no plan in a memory costs less, unless a known plan does."""
         known = self.found[memory]
-        least = cost * (1 - ABOVE) if known.cost is None else min(cost, known.cost)
+        least = cost * (1 - SAME) if known.cost is None else min(cost, known.cost)
         self.found[memory] = replace(known, bound=max(known.bound, least))
 
     def bytes_of(self, memory: Memory) -> int:
@@ -104,14 +104,14 @@ class Sizes:
             if budget <= setup:
                 return
             tell("other sizes", most_steps - budget, most_steps, "steps")
-            most = open_limits[-1] * (1 + 2 * ABOVE)
+            most = open_limits[-1] * (1 + 2 * SAME)
             found = self.solve(memory, most, budget - setup, share)
             budget -= found.steps + setup
             if not found.is_decided:
                 continue
             best = found.best
             if best is None:  # the least cost is at least `most`, or that of the known plan
-                least = most * (1 - ABOVE) if known.cost is None else min(most * (1 - ABOVE), known.cost)
+                least = most * (1 - SAME) if known.cost is None else min(most * (1 - SAME), known.cost)
             else:
                 if self.know(memory, best.value, best.cost):
                     self.plans[memory] = best.plans
@@ -124,7 +124,7 @@ class Sizes:
             known = self.found[memory]
             if memory in self.plans or known.cost is None:
                 continue
-            best = self.solve(memory, known.cost * (1 + 2 * ABOVE), STEPS).best
+            best = self.solve(memory, known.cost * (1 + 2 * SAME), STEPS).best
             if best is not None:
                 self.plans[memory] = best.plans
                 cost = min(best.cost, known.cost)
@@ -138,16 +138,16 @@ class Sizes:
         for share, memory in product(TIERS, list(self.around())):
             known = self.found[memory]
             most = math.inf if known.cost is None else known.cost
-            if known.bound >= most * (1 - ABOVE):
+            if known.bound >= most * (1 - SAME):
                 continue
             if budget <= setup:
                 break
             tell("other sizes", most_steps - budget, most_steps, "steps")
-            found = self.solve(memory, most * (1 + 2 * ABOVE), budget - setup, share)
+            found = self.solve(memory, most * (1 + 2 * SAME), budget - setup, share)
             budget -= found.steps + setup
             if found.best is not None:
                 is_better = self.know(memory, found.best.value, found.best.cost)
-                if is_better or (memory not in self.plans and found.best.cost <= most * (1 + ABOVE)):
+                if is_better or (memory not in self.plans and found.best.cost <= most * (1 + SAME)):
                     self.plans[memory] = found.best.plans
             known = self.found[memory]
             least = known.cost if found.is_decided and known.cost is not None else found.bound

@@ -12,7 +12,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cocco.bounds.budgets import larger
+from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import larger
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import LISTED
@@ -24,7 +25,6 @@ TIERS = (64, 8)  #: the budgets of one pair are its share of these; our choice: 
 IN_VAIN = 16  #: pairs that give up with each budget, then the line is as good as it gets; our choice
 SETUP = 500_000  #: steps that looking at a pair counts as; our choice: about what it takes besides
 SETUP_LAYER = 13_000  #: at least, for each layer; our choice: half a millisecond
-SAME = 2e-9  #: relative; costs that differ by rounding only, twice what a bound is lowered for it
 
 
 class Open(NamedTuple):
@@ -67,7 +67,7 @@ def solve_line(sizes: Sizes, budget: int) -> None:
         if memory in plans:
             sizes.plans[memory] = plans[memory]
         elif memory not in sizes.plans and budget > setup:  # only its price is known
-            most = (sizes.found[memory].cost or math.inf) * (1 + SAME)
+            most = (sizes.found[memory].cost or math.inf) * (1 + 2 * SAME)
             found = sizes.solve(memory, most, budget - setup, TIERS[0])
             budget -= found.steps + setup
             if found.best is not None:
@@ -96,7 +96,7 @@ def _open(sizes: Sizes) -> Iterator[Open]:
             least, at = least if value is None else min(least, value), at + 1
         cost = sizes.problem.objective.cost(least, sizes.problem.accelerator_of(memory))
         bound = sizes.found[memory].bound
-        if bound < cost * (1 - SAME):
+        if bound < cost * (1 - 2 * SAME):
             value = value_of(sizes.problem, bound, size_bytes)
             yield Open(least / value - 1 if value else math.inf, size_bytes, memory, cost)
 

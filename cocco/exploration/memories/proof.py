@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import NamedTuple
 
-from cocco.bounds.budgets import LAYERS, smaller
 from cocco.bounds.staircase import forced_step
+from cocco.effort.budgets import LAYERS, smaller
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories

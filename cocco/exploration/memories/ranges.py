@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cocco.bounds.budgets import smaller
+from cocco.effort.budgets import smaller
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import Ranges
 from cocco.exploration.answers.result import Result

@@ -14,14 +14,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from cocco.bounds.kept import ROUNDING, cheapest_plans
+from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.staircase import Staircase
+from cocco.candidates.rounding import SUMMED
+from cocco.effort.budgets import MAX_STATES
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
-from cocco.search.exact.window import MAX_STATES
 
 KEPT_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
 KEPT_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
@@ -134,7 +135,7 @@ def solve(
         value = last.bound
         for plan in solved:
             value += plan.cost
-        bound = problem.objective.cost((1 - ROUNDING) * value, machine)
+        bound = problem.objective.cost((1 - SUMMED) * value, machine)
         return Solved(None, False, steps, bound, last.is_wide)
     best = Planned(memory, found.partitions, found.cost, problem.objective.cost(found.cost, machine))
     return Solved(best if may_keep else confirmed(problem, best), True, steps)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.candidates.genome import Genome, connected_parts, groups_of
 from cocco.candidates.judge import Judged, judged
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import CUTS, Stream
 from cocco.exploration.answers.result import Result
 from cocco.exploration.placing.repair import repaired_plans
 from cocco.problem.problem import Problem
@@ -21,7 +21,6 @@ from simulator.accelerator import Accelerator
 from simulator.partition.partition import Partition
 
 MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
-GENERATION = 2**40 + 3  #: names the streams of the splits, which no generation of a search has
 
 
 def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -> Result:
@@ -92,5 +91,5 @@ def _cheapest_cut(
         for part in connected_parts(problem, group[:cut]) + connected_parts(problem, group[cut:]):
             for v in part:
                 cut_labels[v] = part[0]
-        samples.append(pricer.evaluate(Genome(cut_labels, capacities), Stream(seed, GENERATION, cut)))
+        samples.append(pricer.evaluate(Genome(cut_labels, capacities), Stream(seed, CUTS, cut)))
     return min(samples, key=lambda sample: sample.cost)

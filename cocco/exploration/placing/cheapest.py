@@ -16,6 +16,7 @@ from cocco.allocation.address_map import map_of
 from cocco.allocation.conflict import Packing
 from cocco.allocation.windows import clip
 from cocco.bounds.kept import keep_question, near_graph
+from cocco.effort.budgets import GRAPH_STEPS, NEXT_LOOKS, PACKING
 from cocco.exploration.placing.bans import Column, Ways
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
@@ -30,9 +31,6 @@ from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
 
 ROUNDS = 64  #: plans that are asked for addresses; our choice
-LOOKS = 200_000  #: states that are looked at for the next plan; our choice: about two seconds
-MOST_STEPS = 1_000_000  #: of the graph; our choice: GoogleNet's has 120,000 within 0.5 % in 192 KB
-PACKING = 20_000_000  #: nodes of all searches for addresses; our choice: about ten seconds
 
 
 class Placed(NamedTuple):
@@ -49,7 +47,7 @@ def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, 
     problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan must also
     need no more (start, end) pairs than the region manager has.
     """
-    near, taken = near_graph(problem, below, steps, MOST_STEPS, engine)
+    near, taken = near_graph(problem, below, steps, GRAPH_STEPS, engine)
     if near is None:
         return None
     search = _Search(problem, near, needs_pairs)
@@ -75,7 +73,7 @@ class _Search:
 
     def cheapest(self, below: float) -> tuple[Partition | None, float]:
         """Return the cheapest plan with addresses below a cost, and a cost that no other such plan undercuts."""
-        looks, least = LOOKS, 0.0
+        looks, least = NEXT_LOOKS, 0.0
         for _ in range(ROUNDS):
             way, least, looked = self.ways.cheapest(below, looks)
             looks -= looked

@@ -18,6 +18,7 @@ from functools import lru_cache
 from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
 from cocco.bounds.kept import step_totals
+from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
 from cocco.exploration.placing.slack import SHARES, Slack
@@ -36,8 +37,6 @@ from simulator.partition.steps import Step, steps_of
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
 ROUNDS = 4  #: in which a plan is solved again in the same less room; our choice
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
-LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; our choice: GoogleNet and NASNet took 3,000 a move
-TRY_NODES = 2_000  #: of the allocator, for each; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
 Repaired = tuple[Partition, tuple[Moved, ...], AddressMap | None]  #: a plan, the moves to it, its map
@@ -78,7 +77,7 @@ class Repair:
         """Return a plan with addresses, reached by the cheapest changes one after another; None if none was found."""
         moves, seen, done = list(before), {_key(plan)}, dict[Memory, int]()
         self.looks = 0
-        while len(moves) < MOVES and self.looks < LOOKS:
+        while len(moves) < MOVES and self.looks < MOVE_LOOKS:
             self.looks += len(plan)
             open_ = self._first_open(make_plan(self.priced(plan)), done)
             if open_ is None:

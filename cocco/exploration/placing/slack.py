@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from cocco.bounds.kept import keep_question, searcher
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import SLACK_STEPS, WINDOW_STATES
 from cocco.problem.problem import Problem
-from cocco.search.exact.neighbourhood import STATES, STEPS, Neighbourhood, Searcher
+from cocco.search.exact.neighbourhood import Neighbourhood, Searcher
 from cocco.search.exact.route import Pricing, route_of
 from cocco.search.exact.window import Limits
 from simulator.accelerator import Accelerator
@@ -22,7 +23,6 @@ from simulator.partition.partition import Partition
 SHARES = (128, 64, 32, 16)  #: the room is less by one part in so many; our choice
 WORD = 64  #: bytes; what is left stays a multiple of it; our choice
 BESIDE = 8  #: steps before and after those without addresses that are solved with them; our choice
-MOST_STEPS = 16 * STEPS  #: of the exact search in all windows of a plan; our choice: about two seconds compiled
 
 
 class Slack:
@@ -39,12 +39,14 @@ class Slack:
         """Return a plan that costs no more and takes less room in these steps; None if none was found."""
         network, accelerator = self.problem.networks[0], self.problem.accelerator
         less = accelerator.activation_capacity // share // WORD * WORD
-        left = MOST_STEPS - self.steps
+        left = SLACK_STEPS - self.steps
         if not less or left <= 0:
             return None
         if less not in self.searchers:
             smaller = replace(self.problem, accelerator=_with_less(accelerator, less))
-            self.searchers[less] = searcher(smaller, 0, keep_question(smaller), Limits(STATES, MOST_STEPS), None)
+            self.searchers[less] = searcher(
+                smaller, 0, keep_question(smaller), Limits(WINDOW_STATES, SLACK_STEPS), None
+            )
         search = self.searchers[less]
         start = self.pricing.priced(route_of(plan.subgraphs, [each.span for each in plan.keep]))
         walk = Neighbourhood(self.pricing, search, Stream(0, 0, 0), start)

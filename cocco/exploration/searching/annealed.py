@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from cocco.candidates.genome import Genome
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import STREAMS, WALKS, Stream
 from cocco.effort.planned import Memory
 from cocco.effort.settings import Settings
 from cocco.effort.stages import tell
@@ -28,8 +28,6 @@ MERGE = 0.1  #: share of merge-subgraph: with more of them most steps make what 
 OTHERS = (-1, 1, -2, 2, -4, 4)  #: sizes of a buffer from that of the best genome; our choice
 WARM, COLD, LAST = (0.4, 0.7), (0.25, 0.1), (0.35, 0.3)  #: share of the samples, first temperature over cost per layer
 END = 0.005  #: last temperature of each walk; our choices, from trials on RandWire-A, RandWire-B and NASNet
-GENERATION = 2**41  #: names the streams of the first walk; each has so many
-STREAMS = 2**32
 
 
 @stored
@@ -77,7 +75,7 @@ class _Walks:
 
     def go(self, labels: list[int], memory: Memory, samples: int, temperature: float) -> Sample:
         """Return the best of a walk of at most `samples` samples; its first subgraphs are split to fit the memory."""
-        start = self.pricer.evaluate(Genome(labels, memory), Stream(self.seed, GENERATION - 1, len(self.found)))
+        start = self.pricer.evaluate(Genome(labels, memory), Stream(self.seed, WALKS - 1, len(self.found)))
         self.found.append(start)
         self.samples += 1
         if start.cost == math.inf:  # a layer does not run there
@@ -86,7 +84,7 @@ class _Walks:
         cooling = Cooling(temperature / self.problem.size, END / self.problem.size)
         make = blocks_of(in_memory(self.problem, memory), self.seed, self.settings, self.engine, cooling)
         walk = Walk(Genome(start.genome.labels, ()), start.value, start.value)
-        machine, first, block = self.problem.accelerator_of(memory), GENERATION + STREAMS * len(self.found), 0
+        machine, first, block = self.problem.accelerator_of(memory), WALKS + STREAMS * len(self.found), 0
         while block < count:
             tell("annealing", self.samples, self.wanted, "samples")
             done, best, walk = make(first, range(block, count), count, walk)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import DIVIDED, Stream
 from cocco.effort.effort import Progress
 from cocco.effort.settings import Settings
 from cocco.effort.stages import tell
@@ -29,7 +29,6 @@ from cocco.search.genetic.trace import Trace
 PARTS = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
 LEAST_SAMPLES = 100_000  #: of a search that is divided; our choice: below, each would end too early
 LAST = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
-GENERATION = 2**40 + 7  #: names the stream of their seeds, which no generation of a search has
 
 
 @stored
@@ -110,7 +109,7 @@ def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
     each = int((1 - LAST) * (question.samples - found.samples)) // PARTS
     initial = [list(map(int, labels)) for labels in question.initial]
     for number in range(PARTS):
-        seed = Stream(question.seed, GENERATION, number).draw()
+        seed = Stream(question.seed, DIVIDED, number).draw()
         yield (
             question.problem, each, found.samples + number * each, question.samples, seed, question.settings,
             found._replace(samples=0), initial, question.engine,

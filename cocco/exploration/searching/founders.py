@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import FOUNDERS, Stream
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
@@ -18,7 +18,6 @@ from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.subgraphs import Spent
 
 NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
-GENERATION = 2**40  #: names the streams of the founders, which no generation of a search has
 FIRST = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
 SHARE = 0.25  #: of the samples, at most, for all others; our choices
 
@@ -74,7 +73,7 @@ def _on_hardware(
             tell("founders", island, islands)
             memory.most_layers = _most(problem, island, samples)
             if island:
-                yield [greedy(problem, memory, Stream(seed, GENERATION, island), NOISE)[0]]
+                yield [greedy(problem, memory, Stream(seed, FOUNDERS, island), NOISE)[0]]
                 continue
             first = [greedy(problem, memory)[0]]
             memory.most_layers = int(SHARE * samples) * problem.size

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.planned import Planned
 from cocco.effort.work_units import once, precompute
 from cocco.exploration.answers.front import FrontPoint
@@ -22,7 +23,6 @@ from cocco.problem.criteria import metrics_of
 from cocco.problem.names import FrontMethod
 from cocco.problem.plane import Plane
 from cocco.problem.problem import in_memory
-from cocco.search.exact.window import MAX_STEPS
 
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
 

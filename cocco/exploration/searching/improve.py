@@ -13,10 +13,11 @@ from typing import NamedTuple
 from cocco.bounds.kept import keep_question, searcher
 from cocco.candidates.genome import groups_of
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import FIRST_PLAN_STEPS, WINDOW_STATES, WINDOW_STEPS
 from cocco.effort.work_units import stored
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.exact.neighbourhood import STATES, STEPS, Neighbourhood
+from cocco.search.exact.neighbourhood import Neighbourhood
 from cocco.search.exact.orders import several_orders
 from cocco.search.exact.question import Group
 from cocco.search.exact.route import Priced, Pricing, route_of
@@ -24,7 +25,6 @@ from cocco.search.exact.window import Limits
 from simulator.partition.intervals import Span
 from simulator.partition.partition import Partition
 
-FIRST_STEPS = 600_000  #: of one first plan of a network, our choice: a second of the compiled engine at most
 GAIN = 0.01  #: a sweep that gains a smaller share is the last; our choice
 FIRST_CAPS = (1, 3, 0)  #: layers of a subgraph in the first plans, 0 for any number
 REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB
@@ -47,7 +47,7 @@ class _Network:
         self.network, self.metric, self.seed, self.i = problem.networks[i], problem.metric, seed, i
         self.question = keep_question(problem, i, True, engine)
         self.pricing = Pricing(self.question)
-        self.search = searcher(problem, i, self.question, Limits(STATES, max(STEPS, REMEMBERED)), engine)
+        self.search = searcher(problem, i, self.question, Limits(WINDOW_STATES, max(WINDOW_STEPS, REMEMBERED)), engine)
         self.least = 0.0  # weights, inputs that are read, and outputs, each moved once: no plan costs less
         for each in self.question.layer_floor:
             self.least += each
@@ -90,7 +90,7 @@ def first_plans(
     problem: Problem,
     labels: Sequence[int] | None = None,
     engine: EngineName | None = None,
-    steps: int = FIRST_STEPS,
+    steps: int = FIRST_PLAN_STEPS,
 ) -> tuple[Partition, ...]:
     """Return a good plan with kept tensors for each network of a problem on given hardware.
 

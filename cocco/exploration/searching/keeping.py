@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import Any
 
 from cocco.candidates.genome import Genome
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import MOVED, Stream
+from cocco.effort.budgets import FURTHER_SAMPLES, FURTHER_STEPS, IMPROVING_STEPS, SAMPLE_STEPS
 from cocco.effort.planned import Memory, Planned, priced
 from cocco.effort.stages import tell
 from cocco.effort.work_units import once, precompute
@@ -27,11 +28,7 @@ from cocco.search.keeping.genome import decoded
 from cocco.search.pricing.genomes import Pricer
 from simulator.partition.partition import Partition
 
-FIRST_STEPS = 20  #: steps per sample of each of the first plans
-IMPROVING_STEPS = 400  #: and of the windows of a memory; our choices: together some seconds for 50,000 samples
-FURTHER_STEPS, FURTHER_SAMPLES = 800, 10_000  #: so many more for each of the first; our choice: DARTS needs them
 MOVES = 6  #: memories at most that the best plans move to
-GENERATION = 2**40 + 5  #: names the streams of splits in other memories, which no generation of a search has
 
 
 class Best:
@@ -70,7 +67,7 @@ def improve(question: Question, best: Best) -> bool:
     try:
         tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)
         given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
-        best.offer(memory, once(first_plans, given, labels, question.engine, FIRST_STEPS * question.samples))
+        best.offer(memory, once(first_plans, given, labels, question.engine, SAMPLE_STEPS * question.samples))
         if _improve_in(question, best, memory, best.planned.plans, steps):
             return True
         seen, moves = {memory}, 0
@@ -116,5 +113,5 @@ def in_other_memory(
     problem: Problem, plans: Sequence[Partition], memory: Memory, seed: int
 ) -> tuple[Partition, ...] | None:
     """Return plans for another memory: the same subgraphs, split to fit, with decoded intervals; None if none runs."""
-    sample = Pricer(problem).evaluate(Genome(problem.labels(plans), memory), Stream(seed, GENERATION, 0))
+    sample = Pricer(problem).evaluate(Genome(problem.labels(plans), memory), Stream(seed, MOVED, 0))
     return decoded(problem, sample.genome) if sample.value < math.inf else None

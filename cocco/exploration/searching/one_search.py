@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cocco.candidates.genome import Genome
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import POLISH, Stream
 from cocco.effort.work_units import once
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.annealed import LEAST_SAMPLES as LEAST_ANNEALED
 from cocco.exploration.searching.annealed import Annealed, annealed
 from cocco.exploration.searching.baselines import better_of_baselines
 from cocco.exploration.searching.founders import Founders
-from cocco.exploration.searching.polish import GENERATION, LEAST_SAMPLES, Polished, polish
+from cocco.exploration.searching.polish import LEAST_SAMPLES, Polished, polish
 from cocco.search.genetic.engine import make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.genetic.population import Population
@@ -93,6 +93,6 @@ def _improved(question: Question, trace: Trace, found: Polished) -> None:
     """Add the samples that polishing took, and its result as a sample."""
     genome = Genome(found.labels, trace.best.genome.capacities)
     trace.spend(found.samples)
-    trace.add(Pricer(question.problem).evaluate(genome, Stream(question.seed, GENERATION, 0)))
+    trace.add(Pricer(question.problem).evaluate(genome, Stream(question.seed, POLISH, 0)))
     trace.close()
     trace.is_stopped = found.is_stopped

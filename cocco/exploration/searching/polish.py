@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cocco.candidates.stream import Stream
+from cocco.candidates.stream import KICKS, POLISH, Stream
 from cocco.effort.stages import tell
 from cocco.effort.work_units import stored
 from cocco.problem.names import EngineName
@@ -19,7 +19,6 @@ LEAST_SAMPLES = 3  #: per layer; a first round takes up to that much
 KICK = 160  #: rounds without a better partition until a kick
 KICKED = 12  #: subgraphs that a kick takes apart, at most
 STALE = 2000  #: rounds without a better partition until the end; the optimum of GoogleNet takes up to 1200
-GENERATION = 2**40 + 1  #: names the streams of the rounds, which no generation of a search has
 MEMO = 2**17  #: prices remembered; some 15 MB compiled
 
 # labels, number of the round -> labels, Formula 1, layers priced
@@ -58,7 +57,7 @@ def polish(
                 stale += 1
             priced, most, call = priced + count, max(most, count), call + 1
             if stale and not stale % KICK:
-                current = dissolved(given, best, Stream(seed, GENERATION + 1, call), KICKED)
+                current = dissolved(given, best, Stream(seed, KICKS, call), KICKED)
     except KeyboardInterrupt:
         return Polished(best, -(-priced // problem.size), True)
     return Polished(best, -(-priced // problem.size), False)
@@ -71,10 +70,10 @@ def _rounds(given: Problem, seed: int, engine: EngineName) -> Rounds:
         if costs.remembered > MEMO:
             costs.forget()
         before = costs.layers_priced
-        changed, value = improve(given, costs, labels, Stream(seed, GENERATION, call), 1)
+        changed, value = improve(given, costs, labels, Stream(seed, POLISH, call), 1)
         return changed, value, costs.layers_priced - before
 
     if engine == "reference":
         return reference
     orders = Compiled(given).orders(MEMO)
-    return first_of(lambda labels, call: orders.improve(labels, seed, GENERATION, call, 1), reference)
+    return first_of(lambda labels, call: orders.improve(labels, seed, POLISH, call, 1), reference)

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from cocco.effort.planned import ROUNDING, Memory, priced
+from cocco.candidates.rounding import SAME
+from cocco.effort.planned import Memory, priced
 from cocco.exploration.memories.solved import Solved
 from cocco.exploration.searching.divided_search import Part
 from cocco.exploration.searching.improve import Improved
@@ -46,7 +47,7 @@ def _solved(problem: Problem, memory: Memory, below: float, answer: Solved) -> s
         if told:
             return told
     known = _layer_by_layer(problem, memory)
-    if known < (1 - ROUNDING) * least:
+    if known < (1 - SAME) * least:
         return f"no plan is to cost less than {least!r}, and one costs {known!r}"
     return ""
 
@@ -59,5 +60,5 @@ def _layer_by_layer(problem: Problem, memory: Memory) -> float:
 
 
 def _price(name: str, claimed: float, found: float) -> str:
-    same = bool(np.isclose(claimed, found, rtol=ROUNDING, atol=0.0))
+    same = bool(np.isclose(claimed, found, rtol=SAME, atol=0.0))
     return "" if same else f"the {name} of its plan is {found!r}, it says {claimed!r}"

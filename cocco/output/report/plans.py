@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import workloads
+from cocco.candidates.rounding import SAME
 from cocco.exploration.answers.ranges import Candidate
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
@@ -28,7 +29,6 @@ from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
 MAX_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
-SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
 WHOLE = "This network cannot be read from here, so its activations are not split into MAIN and SIDE."
 OTHERWISE = (
     "This version, or the network as it is now, prices the plan otherwise, so its activations are not split into MAIN "

@@ -36,6 +36,7 @@ import math
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
+from cocco.effort.budgets import MAX_SETS, MAX_STATES, MAX_STEPS
 from cocco.search.exact.moves import Ceiling, Memo, Moves, OutOfBudgetError
 from cocco.search.exact.question import Group, KeepQuestion
 from cocco.search.exact.state import START, Trail, bits, members, spans_of
@@ -45,9 +46,6 @@ from cocco.search.exact.window import (
     MANY_SETS,
     MANY_STATES,
     MANY_STEPS,
-    MAX_SETS,
-    MAX_STATES,
-    MAX_STEPS,
     NO_WAY,
     NONE_BELOW,
     ROUNDS,

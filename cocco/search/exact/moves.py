@@ -6,20 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from cocco.effort.budgets import LOOK_STEPS, MAX_SETS, PRICE_STEPS
 from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
 from cocco.search.exact.state import members
-from cocco.search.exact.window import (
-    LOOK_STEPS,
-    MANY_SETS,
-    MANY_STEPS,
-    MAX_SETS,
-    PRICE_STEPS,
-    Limits,
-    Place,
-    Window,
-    all_of,
-)
+from cocco.search.exact.window import MANY_SETS, MANY_STEPS, Limits, Place, Window, all_of
 
 DEFAULT = Limits()
 

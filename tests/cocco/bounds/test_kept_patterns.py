@@ -10,10 +10,11 @@ import pytest
 
 import workloads
 from cocco.bounds import kept, kept_patterns
-from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
+from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import Small, Twin, patterns_of
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget, Runs
+from cocco.effort.budgets import PRICE_STEPS
 from cocco.problem.problem import Problem, on_hardware, part_of
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import Pattern

@@ -26,7 +26,7 @@ def always_relaxed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
     monkeypatch.setattr(kept_patterns, "SPARE_BITS", 0)
     monkeypatch.setattr(kept, "FIRST_STEPS", 1)
-    monkeypatch.setattr(kept, "FAR", math.inf)
+    monkeypatch.setattr(kept, "FAR_OFF", math.inf)
 
 
 def one_buffer(seed: int, has_tables: bool) -> Problem | None:

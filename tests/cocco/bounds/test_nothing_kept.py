@@ -11,10 +11,10 @@ import workloads
 from cocco.bounds.kept import cheapest_plans
 from cocco.candidates.genome import groups_of
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.baselines.dynamic import depth_order, dynamic, improve
 from cocco.search.baselines.greedy import greedy
-from cocco.search.exact.window import LOOK_STEPS, PRICE_STEPS
 from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator

@@ -9,6 +9,7 @@ import pytest
 import cocco
 import workloads
 from cocco import bounds
+from cocco.effort.budgets import EFFORT
 from cocco.exploration import methods
 from cocco.exploration.methods import HARDWARE_METHODS, SPACE_METHODS
 from cocco.problem.names import HardwareMethod, SpaceMethod
@@ -183,4 +184,4 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
     monkeypatch.setattr("cocco.exploration.answer.MAX_STEPS", 64)
     for level in ("quick", "normal", "thorough"):
         cocco.partition(workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True)
-    assert asked == [bounds.EFFORT / 8, bounds.EFFORT, bounds.EFFORT * 8]
+    assert asked == [EFFORT / 8, EFFORT, EFFORT * 8]

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 import workloads
-from cocco.bounds import budgets
 from cocco.bounds.kept import _patterns, keep_question
 from cocco.bounds.staircase import Staircase
+from cocco.effort import budgets
 from cocco.effort.planned import confirmed, priced
 from cocco.exploration.memories import proof as proofs
 from cocco.exploration.memories import solved

@@ -54,7 +54,7 @@ def test_what_is_found_is_valid_priced_and_no_worse_than_the_start(seed):
     problem = spaced(random_net(seed))
     labels, memory = start(problem, seed)
     pricer = Pricer(problem)
-    before = pricer.evaluate(Genome(labels, memory), Stream(seed, annealed_module.GENERATION - 1, 0))
+    before = pricer.evaluate(Genome(labels, memory), Stream(seed, annealed_module.WALKS - 1, 0))
     found = annealed(problem, labels, memory, 200, seed, "reference").found
     assert min(cost for *_, cost in found) <= before.cost
     for names, sizes, value, cost in found:

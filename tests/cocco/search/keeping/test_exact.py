@@ -6,9 +6,9 @@ import math
 
 import pytest
 
+from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import KeepQuestion, KeptStep
-from cocco.search.exact.window import LOOK_STEPS, PRICE_STEPS
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question
