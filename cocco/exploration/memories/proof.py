@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from typing import NamedTuple
 
-from cocco.bounds.staircase import forced_step
+from cocco.bounds.staircase import forced_step, no_limit
 from cocco.effort.budgets import LAYERS, smaller
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
@@ -101,7 +101,7 @@ def prove(
     if best is None:
         return Proof(None, least, False, steps, tuple(solved), is_stopped)
     if problem.keep == "none" and problem.buffers and not is_stopped:
-        table.stairs.climb(best.cost, lambda: math.inf, lambda memory, *_: forced_step(problem, memory), LOOKS)
+        table.stairs.climb(best.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
         least = table.stairs.least
     is_optimal, plans = least >= best.cost, best.plans
     best = best if best is given else confirmed(problem, best)
