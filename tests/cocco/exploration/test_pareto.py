@@ -113,12 +113,13 @@ def test_both_engines_price_the_same_genomes_alike(seed):
     assert np.array_equal(fast.price(genomes.labels, genomes.capacities).value, genomes.value)
 
 
-@pytest.mark.parametrize("skipped", [0, 4, 8])
-def test_one_memory_that_is_not_enumerated_leaves_the_whole_front_unproven(monkeypatch, skipped):
+@pytest.mark.parametrize("skipped", [0, 4])
+def test_one_memory_that_is_not_solved_leaves_the_whole_front_unproven(monkeypatch, skipped):
+    """The largest one need not be: its bound is no less than what a smaller one costs."""
     solve = Memories.solve
 
-    def gives_up(self, memory, most):
-        return Solved(None, False, 0) if memory == (skipped,) else solve(self, memory, most)
+    def gives_up(self, memory, most, below):
+        return Solved(None, False, 0) if memory == (skipped,) else solve(self, memory, most, below)
 
     assert cocco.pareto(chain(4), space=SPACE, method="exact", keep="none").status == "optimal"
     monkeypatch.setattr(Memories, "solve", gives_up)
