@@ -8,7 +8,6 @@ from typing import Unpack, get_args
 
 import numpy as np
 
-from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
@@ -16,12 +15,11 @@ from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import Front, FrontPoint, best_points, with_points
 from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
-from cocco.exploration.memories.front import KeptPoints
-from cocco.exploration.memories.solved import Memories
+from cocco.exploration.memories.front import SolvedPoints
 from cocco.exploration.placing.points import placed_front
 from cocco.exploration.question.question import Question, question_of
-from cocco.exploration.searching.cloud import empty_cloud, point_of, rows_of, searched
-from cocco.exploration.searching.front import points_with_kept
+from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
+from cocco.exploration.searching.front import memory_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.names import FrontMethod, Keep
@@ -118,22 +116,14 @@ def pareto(
     plane = Plane(question.problem, checked)
     with helped(effort_of(effort, fields)):
         if question.may_run:
-            front = _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+            front = _front(question, plane, method)
             if front.found:
                 return front
         return _of_one(question, plane, method)
 
 
-def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front without kept tensors."""
-    if method == "exact":
-        cloud, is_proven = each_solved(question, plane)
-        return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
-    return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
-
-
-def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front with kept tensors, built on the one without."""
+def _front(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front; with kept tensors it is built on the one without."""
     plain = replace(question, problem=replace(question.problem, keep="none"))
     if method == "exact":
         cloud = empty_cloud(plain, plane)
@@ -141,7 +131,9 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     else:
         cloud = searched(plain, plane)
     rows = [point_of(cloud, row) for row in range(len(cloud.values))]
-    kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
+    kept = SolvedPoints([], False, cloud.is_stopped)
+    if not cloud.is_stopped and (method == "exact" or question.problem.keep == "auto"):
+        kept = memory_points(question, plane, method, rows)
     status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
     found, is_stopped = best_points([*kept.found, *rows]), kept.is_stopped
     if found and not is_stopped:
@@ -182,32 +174,6 @@ def front_question(problem: Problem, effort: Effort | LevelName | None, fields: 
         if getattr(chosen, name):
             raise ValueError(f"effort.{name} is for explore and partition; a search for a front has no use for it")
     return question_of(problem, chosen, FRONT_SETTINGS)
-
-
-def each_solved(question: Question, plane: Plane) -> tuple[Cloud, bool]:
-    """Return the cheapest partition of each memory, and whether all are proven; layer by layer where one is not."""
-    problem, cloud, is_proven = question.problem, empty_cloud(question, plane), True
-    table = Memories(problem, question.engine)
-    try:
-        for memory in problem.memories:
-            found = table.solve(memory, MAX_STEPS)
-            is_proven &= found.is_decided
-            labels = list(range(problem.size)) if found.best is None else problem.labels(found.best.plans)
-            cloud.price(*rows_of(problem, labels, [memory]))
-    except KeyboardInterrupt:
-        cloud.is_stopped = True
-        if not len(cloud.values):
-            cloud.price(np.arange(problem.size)[None], np.zeros((1, 2), np.int64))
-    return cloud, is_proven
-
-
-def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status) -> Front:
-    """Return the front of these samples, its points judged by the simulator; raises Interrupted where it is half."""
-    points = tuple(point_of(cloud, row) for row in range(len(cloud.values)))
-    front = front_with(cloud, seed, method, "stopped" if cloud.is_stopped else status, points)
-    if cloud.is_stopped:
-        raise Interrupted(front)
-    return front
 
 
 def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, points: tuple[FrontPoint, ...]) -> Front:

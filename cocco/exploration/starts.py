@@ -9,11 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from operator import attrgetter
 
 from cocco.candidates.judge import judged_plans
 from cocco.candidates.rounding import SAME
 from cocco.effort.effort import Initial
+from cocco.effort.planned import Memory, Planned
 from cocco.exploration.answers.result import Result
 from cocco.plans.keeping import keep_on_chip
 from cocco.problem.problem import Problem
@@ -27,15 +28,6 @@ from simulator.partition.partition import Partition
 METHOD = "given"  #: of an answer that is one of the partitions it started from
 
 Plans = tuple[Partition, ...]  # one per network
-Capacities = tuple[int, ...]  # positions in the candidates
-
-
-class _Best(NamedTuple):
-    """The cheapest so far."""
-
-    cost: float
-    plans: Plans
-    capacities: Capacities
 
 
 def starts(initial: Initial) -> list[Plans]:
@@ -51,16 +43,15 @@ def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:
     """
     if result.status == "optimal" or not starts(initial):
         return result
-    best = None
-    for plans in starts(initial):
-        best = _better(best, _anywhere(problem, _allowed(problem, plans), result.cost))
-    if best is not None and problem.keep == "auto":
-        best = _better(best, _kept(problem, best))
-    if best is None or best.cost >= result.cost:
+    found = [_anywhere(problem, _allowed(problem, plans), result.cost) for plans in starts(initial)]
+    best = min(found, key=attrgetter("cost"))
+    if best.cost < math.inf and problem.keep == "auto":
+        best = min(best, _kept(problem, best), key=attrgetter("cost"))
+    if best.cost >= result.cost:
         return result
-    winner = judged_plans(problem, best.plans, best.capacities, [best.cost], None, SAME)
-    found = result if result.plans else replace(result, status="feasible")
-    return found.of(winner, winner.values[0], method=METHOD)
+    winner = judged_plans(problem, best.plans, best.memory, [best.cost], None, SAME)
+    ended = result if result.plans else replace(result, status="feasible")
+    return ended.of(winner, winner.values[0], method=METHOD)
 
 
 def _allowed(problem: Problem, plans: Plans) -> Plans:
@@ -76,30 +67,20 @@ def _allowed(problem: Problem, plans: Plans) -> Plans:
     )
 
 
-def _anywhere(problem: Problem, plans: Plans, most: float) -> _Best | None:
-    """Return the memory in which these plans cost least; None where they run in none that may cost less than `most`.
+def _anywhere(problem: Problem, plans: Plans, most: float) -> Planned:
+    """Return these plans in the memory where they cost least; of infinite cost if that is certainly not below `most`.
 
     Memories whose bound is no better than the best cost so far are skipped.
     """
     parts = [_Models(rules, plan) for rules, plan in zip(problem.rules, plans)]
-    best: _Best | None = None
-    for floor, capacities in _memories(problem, parts):
-        if floor >= (most if best is None else min(most, best.cost)):
+    least, best = [part.least() for part in parts], Planned((), plans, math.inf, math.inf)
+    machines = [(problem.accelerator_of(memory), memory) for memory in problem.memories]
+    floors = [(problem.objective.cost(problem.objective.value(least, each), each), memory) for each, memory in machines]
+    for floor, memory in sorted(floors):
+        if floor >= min(most, best.cost):
             break
-        cost = _cost(problem, parts, problem.accelerator_of(capacities))
-        if cost < (math.inf if best is None else best.cost):
-            best = _Best(cost, plans, capacities)
+        best = min(best, _priced(problem, parts, memory, plans), key=attrgetter("cost"))
     return best
-
-
-def _memories(problem: Problem, parts: Sequence[_Models]) -> list[tuple[float, Capacities]]:
-    """Return (bound, memory) for each memory of the question, sorted: these plans cost at least the bound there."""
-    least = [part.least() for part in parts]
-    found = []
-    for capacities in problem.memories:
-        accelerator = problem.accelerator_of(capacities)
-        found.append((problem.objective.cost(problem.objective.value(least, accelerator), accelerator), capacities))
-    return sorted(found)
 
 
 class _Models:
@@ -126,26 +107,20 @@ class _Models:
         return total(found, accelerator) if len(found) == len(prices) else None
 
 
-def _cost(problem: Problem, parts: Sequence[_Models], accelerator: Accelerator) -> float:
-    found = [part.totals(accelerator) for part in parts]
-    totals = [each for each in found if each is not None]
-    if len(totals) < len(found):
-        return math.inf
-    return problem.objective.cost(problem.objective.value(totals, accelerator), accelerator)
+def _priced(problem: Problem, parts: Sequence[_Models], memory: Memory, plans: Plans) -> Planned:
+    machine = problem.accelerator_of(memory)
+    totals = [each for part in parts if (each := part.totals(machine)) is not None]
+    if len(totals) < len(parts):
+        return Planned(memory, plans, math.inf, math.inf)
+    value = problem.objective.value(totals, machine)
+    return Planned(memory, plans, value, problem.objective.cost(value, machine))
 
 
-def _kept(problem: Problem, best: _Best) -> _Best:
+def _kept(problem: Problem, best: Planned) -> Planned:
     """Return the plans with their kept intervals chosen again for the memory."""
-    accelerator = problem.accelerator_of(best.capacities)
+    machine = problem.accelerator_of(best.memory)
     plans = tuple(
-        keep_on_chip(network, plan, accelerator, tile_rule=problem.tile_rule).partition
+        keep_on_chip(network, plan, machine, tile_rule=problem.tile_rule).partition
         for network, plan in zip(problem.networks, best.plans)
     )
-    parts = [_Models(rules, plan) for rules, plan in zip(problem.rules, plans)]
-    return _Best(_cost(problem, parts, accelerator), plans, best.capacities)
-
-
-def _better(one: _Best | None, other: _Best | None) -> _Best | None:
-    if one is None or other is None:
-        return one or other
-    return other if other.cost < one.cost else one
+    return _priced(problem, [_Models(*each) for each in zip(problem.rules, plans)], best.memory, plans)

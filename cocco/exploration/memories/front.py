@@ -1,7 +1,4 @@
-"""Fronts with kept tensors: each memory is solved where the exact search finishes, in addition to the front without.
-
-The points without kept tensors remain candidates, so the front is never above theirs.
-"""
+"""Fronts: the cheapest plans of each memory in the metrics of the objectives, from one table (solved.py)."""
 
 from __future__ import annotations
 
@@ -22,8 +19,8 @@ from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem
 
 
-class KeptPoints(NamedTuple):
-    """Points with kept tensors, whether they include all that can be on a front, and whether the user stopped."""
+class SolvedPoints(NamedTuple):
+    """Points of solved memories, whether they include all that can be on a front, and whether the user stopped."""
 
     found: list[FrontPoint]
     is_proven: bool
@@ -36,7 +33,7 @@ def of_value(problem: Problem, metric: Metric) -> Problem:
     return replace(problem, objective=objective, chosen_by=problem.metric)
 
 
-def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], most: Steps) -> KeptPoints:
+def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], most: Steps) -> SolvedPoints:
     """Return the cheapest plans of these memories in each metric of the objectives.
 
     With two objectives, one of which depends on the memory alone, only plans that beat those of all smaller memories
@@ -57,8 +54,8 @@ def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], mo
                     found.append(point_with(table.problem, plane, solved.best))
                     table.below = min(table.below, solved.best.value) if is_plane else math.inf
     except KeyboardInterrupt:
-        return KeptPoints(found, False, True)
-    return KeptPoints(found, is_proven and not most.is_short, False)
+        return SolvedPoints(found, False, True)
+    return SolvedPoints(found, is_proven and not most.is_short, False)
 
 
 def point_with(valued: Problem, plane: Plane, planned: Planned) -> FrontPoint:

@@ -16,10 +16,11 @@ only, it gets the largest budget at once. (Our choices.)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from typing import NamedTuple
 
-from cocco.bounds.staircase import forced_step
+from cocco.bounds.staircase import forced_step, no_limit
 from cocco.effort.budgets import LAYERS, smaller
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
@@ -54,48 +55,38 @@ def prove(
     per_memory: steps that one memory may take; in_total: all steps. If it finds better plans, the simulator has
     confirmed their price.
     """
-
-    def asked(memory: Memory, share: int) -> tuple[Memory, int, float, bool]:
-        known, steps = math.inf if best is None else best.cost, per_memory // share if share else AGAIN * per_memory
-        return memory, min(steps, in_total - spent), known, share > 0
-
     given, table, left, is_stopped = best, Memories(problem, engine), dict[Memory, float](), False
     solved: list[Planned] = []
     in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
     in_full: dict[Memory, float] = {}  # and where it got its budget
-    steps = spent = failures = 0
-    at = None if best is None else best.memory
+    steps = spent = 0
+
+    def asked(memory: Memory, share: int) -> tuple[Memory, int, float, bool]:
+        known, most = math.inf if best is None else best.cost, per_memory // share if share else AGAIN * per_memory
+        return memory, min(most, in_total - spent), known, share > 0
+
+    def is_open(memory: Memory, share: int) -> bool:
+        known = math.inf if best is None else best.cost
+        is_tried = in_vain.get(memory) == known or (share == 1 and in_full.get(memory) == known)
+        return left[memory] < known and not is_tried
+
     try:
         left = table.stairs.bound
-        order = sorted(left, key=lambda memory: (problem.accelerator_of(memory).buffer_bytes, memory))
-        shares = [smaller(tier, problem.size) if tier else 0 for tier in TIERS]
-        tiers = [*zip(shares, HOPELESS)] if len(left) > 1 else [(1, 1)]
-        for i, (tier, hopeless) in enumerate(tiers):
-            untried, most, in_a_row = order, failures + hopeless, 0
-            tried = list[Memory]()
-            while spent < in_total and (solved or failures < most) and in_a_row < _most_in_a_row(problem.size, tier):
-                known = math.inf if best is None else best.cost
-                untried, order = ([m for m in each if left[m] < known] for each in (untried, order))
-                untried = [m for m in untried if in_vain.get(m) != known and (tier != 1 or in_full.get(m) != known)]
-                if not untried:
-                    break
-                memory = _next(untried, at, failures if not solved else 0, tried if failures else ())
-                untried.remove(memory)
-                tell("proof", len(left) - len(order), len(left), "memories", best=known, bound=min(left.values()))
-                after = _Order(untried, order, at, bool(solved), failures, most, tuple(tried), tuple(tiers[i + 1 :]))
-                table.ahead(asked(each, share) for each, share in after.likely(memory, tier))
-                found = table.solve(*asked(memory, tier))
-                steps += found.steps
-                spent += found.steps // 2 if found.is_decided else found.steps
-                tried.append(memory)
-                if not found.is_decided:
-                    failures, in_a_row = failures + 1, in_a_row + 1
-                    left[memory] = max(left[memory], found.bound)
-                    in_full |= {memory: known} if tier == 1 else {}
-                    in_vain |= {memory: known} if found.is_wide else {}
-                    continue
-                in_a_row = 0
-                order.remove(memory)
+        order = _Order(problem, None if best is None else best.memory)
+        while spent < in_total and (following := order.next(is_open)) is not None:
+            memory, share = following
+            known = math.inf if best is None else best.cost
+            done = sum([bound >= known for bound in left.values()])
+            tell("proof", done, len(left), "memories", best=known, bound=min(left.values()))
+            table.ahead(asked(*each) for each in order.likely(following, is_open))
+            found = table.solve(*asked(*following))
+            steps += found.steps
+            spent += found.steps // 2 if found.is_decided else found.steps
+            if not found.is_decided:
+                left[memory] = max(left[memory], found.bound)
+                in_full |= {memory: known} if share == 1 else {}
+                in_vain |= {memory: known} if found.is_wide else {}
+            else:
                 left[memory] = known
                 if found.best is not None:
                     solved.append(found.best)
@@ -103,13 +94,14 @@ def prove(
                     best = carried_down(problem, found.best) if found.best.cost < known else best
                 elif best is not None and best.memory == memory:  # brought from another one: it is the cheapest there
                     solved.append(best)
+            order.count(memory, found.is_decided, bool(solved))
     except KeyboardInterrupt:
         is_stopped = True
     least = min(left.values(), default=0.0)
     if best is None:
         return Proof(None, least, False, steps, tuple(solved), is_stopped)
     if problem.keep == "none" and problem.buffers and not is_stopped:
-        table.stairs.climb(best.cost, lambda: math.inf, lambda memory, *_: forced_step(problem, memory), LOOKS)
+        table.stairs.climb(best.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
         least = table.stairs.least
     is_optimal, plans = least >= best.cost, best.plans
     best = best if best is given else confirmed(problem, best)
@@ -117,40 +109,53 @@ def prove(
     return Proof(best, best.cost if is_optimal else min(best.cost, least), is_optimal, steps, tuple(solved), is_stopped)
 
 
-def _most_in_a_row(layers: int, tier: int) -> float:
-    return IN_A_ROW if layers > LAYERS and tier > 1 else math.inf
+class _Order:
+    """Which memory a proof solves next, and with which share of its budget.
 
+    known: that of the best plans.
+    """
 
-class _Order(NamedTuple):
-    """The state of a proof: which memories follow if none of the next ones changes it."""
+    def __init__(self, problem: Problem, known: Memory | None) -> None:
+        self.size, self.known, self.failures, self.is_solved = problem.size, known, 0, False
+        self.left = sorted(problem.memories, key=lambda each: (problem.accelerator_of(each).buffer_bytes, each))
+        shares = [smaller(tier, problem.size) if tier else 0 for tier in TIERS]
+        self.tiers = [*zip(shares, HOPELESS)] if len(self.left) > 1 else [(1, 1)]
+        self._begin()
 
-    untried: list[Memory]  #: with the budget of the moment
-    order: list[Memory]  #: with any
-    known: Memory | None
-    is_solved: bool  #: whether a memory was solved; if not, those that follow are taken to give up
-    failures: int
-    most: int
-    tried: tuple[Memory, ...]  #: with the budget of the moment
-    later: tuple[tuple[int, int], ...]  #: the budgets that come next, and how many may give up with each
+    def _begin(self) -> None:
+        (self.share, hopeless), *self.tiers = self.tiers
+        self.untried, self.tried, self.most, self.in_a_row = self.left, list[Memory](), self.failures + hopeless, 0
 
-    def likely(self, first: Memory, tier: int) -> Iterator[tuple[Memory, int]]:
-        """Yield memories with the shares of their budgets, in the order in which the proof would solve them."""
-        yield first, tier
-        rest, failures, most = list(self.untried), self.failures, self.most
-        later, tried = list(self.later), [*self.tried, first]
+    def next(self, is_open: Callable[[Memory, int], bool]) -> tuple[Memory, int] | None:
+        """Return the next memory that is open with its share of the budget, and the share; None if there is none."""
         while True:
-            failures += 1
-            if not rest or (failures >= most and not self.is_solved):
-                if self.is_solved or not later:
-                    return
-                (tier, hopeless), *later = later
-                rest, most, tried = list(self.order), failures + hopeless, []
-                if not rest:
-                    return
-            memory = _next(rest, self.known, 0 if self.is_solved else failures, tried)
-            tried.append(memory)
-            rest.remove(memory)
-            yield memory, tier
+            self.untried = [each for each in self.untried if is_open(each, self.share)]
+            in_a_row = IN_A_ROW if self.size > LAYERS and self.share > 1 else math.inf
+            if self.untried and self.in_a_row < in_a_row and (self.is_solved or self.failures < self.most):
+                failures, tried = 0 if self.is_solved else self.failures, self.tried if self.failures else []
+                memory = _next(self.untried, self.known, failures, tried)
+                self.untried, self.tried = [each for each in self.untried if each != memory], [*self.tried, memory]
+                return memory, self.share
+            if not self.tiers:
+                return None
+            self._begin()
+
+    def count(self, memory: Memory, is_decided: bool, is_solved: bool) -> None:
+        """Count a memory as decided or given up; is_solved: whether any was solved so far."""
+        self.is_solved = is_solved
+        if is_decided:
+            self.left, self.in_a_row = [each for each in self.left if each != memory], 0
+        else:
+            self.failures, self.in_a_row = self.failures + 1, self.in_a_row + 1
+
+    def likely(self, first: tuple[Memory, int], is_open: Callable[[Memory, int], bool]) -> Iterator[tuple[Memory, int]]:
+        """Yield the memories that follow, in the order in which they would if each gave up."""
+        ahead = copy(self)
+        following: tuple[Memory, int] | None = first
+        while following is not None:
+            yield following
+            ahead.count(following[0], False, self.is_solved)
+            following = ahead.next(is_open)
 
 
 def _next(untried: list[Memory], known: Memory | None, failures: int, tried: Sequence[Memory]) -> Memory:

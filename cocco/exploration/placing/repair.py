@@ -12,7 +12,7 @@ plan stays as it was.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 
 from cocco.allocation.address_map import AddressMap, map_of
@@ -22,21 +22,17 @@ from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
 from cocco.exploration.placing.slack import SHARES, Slack
-from cocco.problem.names import Metric
-from cocco.problem.problem import Problem, on_hardware
+from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.question import KeptStep
 from simulator.accelerator import Accelerator
 from simulator.model.buffer_plan import BufferPlan, Memory, make_plan
 from simulator.model.cost import METRICS, Totals
 from simulator.model.kept import NOTHING, Kept, Reserved, kept_of
 from simulator.model.priced import PricedPartition, reserved_in
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph.subgraph import Geometry
-from simulator.model.subgraph.tiling import TileRule
+from simulator.model.pricing import Price, Shortage, SubgraphModel
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step, steps_of
-from workloads.network.network import Network
 
 MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
 ROUNDS = 4  #: in which a plan is solved again in the same less room; our choice
@@ -52,17 +48,11 @@ class Repair:
     needs_pairs: whether a subgraph must need no more (start, end) pairs than the region manager has.
     """
 
-    def __init__(
-        self, network: Network, accelerator: Accelerator, metric: Metric, tile_rule: TileRule, needs_pairs: bool
-    ) -> None:
-        self.network, self.accelerator, self.needs_pairs = network, accelerator, needs_pairs
-        self.tile_rule, self.metric = tile_rule, metric
-        self.geometry = Geometry(network, accelerator.technology)
-        self.rules: dict[Metric, PricingRules] = {}
-        self.prices: dict[
-            tuple[Metric, tuple[int, ...], Kept | None, Reserved], tuple[SubgraphModel, Price | Shortage]
-        ] = {}
-        self.totals: dict[Metric, Callable[[KeptStep], Totals | None]] = {}
+    def __init__(self, problem: Problem, needs_pairs: bool) -> None:
+        self.problem, self.needs_pairs = problem, needs_pairs
+        (self.network,), self.accelerator, (self.rules,) = problem.networks, problem.accelerator, problem.rules
+        self.totals = lru_cache(None)(step_totals(problem))
+        self.prices: dict[tuple[tuple[int, ...], Kept | None, Reserved], tuple[SubgraphModel, Price | Shortage]] = {}
         self.windows: dict[Memory, Windows] = {}
         self.looks = 0
 
@@ -106,8 +96,7 @@ class Repair:
 
     def _tightened(self, plan: Partition) -> tuple[Partition, list[Moved]]:
         """Return a plan that costs no more and takes less room where it lacked addresses, if found, and the moves."""
-        problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
-        slack, moves, most = Slack(problem), list[Moved](), self.cost(plan)
+        slack, moves, most = Slack(self.problem), list[Moved](), self.cost(plan)
         for share in SHARES:
             for _ in range(ROUNDS):
                 open_ = self._first_open(make_plan(self.priced(plan)), {})
@@ -167,38 +156,27 @@ class Repair:
 
     def cost(self, plan: Partition) -> float:
         """Return the cost of a plan, inf if its bytes do not fit; by the compiled engine where it can price it."""
-        if plan.metric not in self.totals:
-            problem = on_hardware(self.network, self.accelerator, metric=plan.metric, tile_rule=self.tile_rule)
-            self.totals[plan.metric] = lru_cache(None)(step_totals(problem))
-        ask, rules, rows = self.totals[plan.metric], self.rules_of(plan.metric), []
+        rows = []
         for layers, step in zip(plan.subgraphs, steps_of(self.network, plan)):
-            row = ask(_step(layers, step, reserved_in(rules, step)))
+            row = self.totals(_step(layers, step, reserved_in(self.rules, step)))
             if row is None:
                 return math.inf
             rows.append(row)
-        return METRICS[self.metric](Totals(*map(sum, zip(*rows))), self.accelerator)
-
-    def rules_of(self, metric: Metric) -> PricingRules:
-        """Return the pricing rules for a metric."""
-        if metric not in self.rules:
-            self.rules[metric] = PricingRules(self.geometry, self.accelerator, self.tile_rule, metric)
-        return self.rules[metric]
+        return METRICS[self.problem.objective.metric](Totals(*map(sum, zip(*rows))), self.accelerator)
 
     def priced(self, plan: Partition) -> PricedPartition:
         """Return a plan priced as by `price_partition`; a step seen before is not priced again."""
-        rules = self.rules_of(plan.metric)
-        steps = steps_of(self.network, plan) if plan.keep else ()
+        steps, machine = steps_of(self.network, plan) if plan.keep else (), self.accelerator
         models, prices = [], []
         for i, layers in enumerate(plan.subgraphs):
-            kept, reserved = (kept_of(steps[i]), reserved_in(rules, steps[i])) if steps else (None, NOTHING)
-            key = plan.metric, layers, kept, reserved
+            kept, reserved = (kept_of(steps[i]), reserved_in(self.rules, steps[i])) if steps else (None, NOTHING)
+            key = layers, kept, reserved
             if key not in self.prices:
-                model = SubgraphModel(rules, layers, kept)
-                price = model.price(self.accelerator.activation_capacity, self.accelerator.weight_capacity, reserved)
-                self.prices[key] = model, price
+                model = SubgraphModel(self.rules, layers, kept)
+                self.prices[key] = model, model.price(machine.activation_capacity, machine.weight_capacity, reserved)
             models.append(self.prices[key][0])
             prices.append(self.prices[key][1])
-        return PricedPartition(self.network, plan, self.accelerator, rules, tuple(models), tuple(prices), steps)
+        return PricedPartition(self.network, plan, machine, self.rules, tuple(models), tuple(prices), steps)
 
     def _missing(self, held: BufferPlan, memory: Memory, steps: range) -> int:
         """Return 0 if all in these steps have addresses, and pairs if needed, else a measure of what is missing."""
@@ -223,8 +201,9 @@ def repaired_plans(
 ) -> tuple[list[Partition], tuple[Moved, ...], bool]:
     """Return the repaired plan of each network, what was changed, and whether all of them have addresses."""
     found, moved, placed = [], list[Moved](), True
-    for network, plan in zip(problem.networks, plans):
-        repair = Repair(network, accelerator, problem.objective.metric, problem.tile_rule, needs_pairs)
+    given = in_memory(problem, problem.memory_of(accelerator))
+    for i, plan in enumerate(plans):
+        repair = Repair(part_of(given, i), needs_pairs)
         changed, moves, map_ = repair.repaired(plan)
         placed &= map_ is not None and repair.is_placed(map_)
         found.append(changed)

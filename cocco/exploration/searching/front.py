@@ -1,4 +1,4 @@
-"""The points of a front with kept tensors, for what `cocco.pareto` answers with keep="auto"."""
+"""The points of a front that the table of memories adds to those of a search; improved where it solves too few."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cocco.effort.planned import Planned
 from cocco.effort.work_units import once, precompute
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import (
-    KeptPoints,
+    SolvedPoints,
     of_value,
     point_with,
     solved_points,
@@ -27,8 +27,8 @@ from cocco.problem.problem import in_memory
 MOST_MEMORIES = 100  #: all are solved with kept tensors; of more only those of the front without; our choice
 
 
-def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows: Sequence[FrontPoint]) -> KeptPoints:
-    """Return the points with kept tensors; with method "exact" they are proven memory by memory.
+def memory_points(question: Question, plane: Plane, method: FrontMethod, rows: Sequence[FrontPoint]) -> SolvedPoints:
+    """Return the cheapest plans of the memories, with kept tensors if they are allowed; with method "exact" of all.
 
     rows: the front without kept tensors. If there are not too many memories, each is solved, else those of these rows.
     """
@@ -42,7 +42,7 @@ def points_with_kept(question: Question, plane: Plane, method: FrontMethod, rows
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
 
 
-def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint], kept: KeptPoints) -> KeptPoints:
+def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint], kept: SolvedPoints) -> SolvedPoints:
     """Return the points with kept tensors, plus those of the front without, improved by exact windows.
 
     They are improved in the first metric of the objectives. All points together take as many steps as `explore` takes
@@ -64,7 +64,7 @@ def improved_points(question: Question, plane: Plane, rows: Sequence[FrontPoint]
             if better.cost < math.inf:
                 found.append(point_with(valued, plane, Planned(memory, better.partitions, better.cost, better.cost)))
             if better.is_stopped:
-                return KeptPoints(found, False, True)
+                return SolvedPoints(found, False, True)
     except KeyboardInterrupt:
-        return KeptPoints(found, False, True)
-    return KeptPoints(found, False, False)
+        return SolvedPoints(found, False, True)
+    return SolvedPoints(found, False, False)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cocco
 import workloads
-from cocco.exploration.starts import METHOD, _cost, _Models, no_worse
+from cocco.exploration.starts import METHOD, _Models, _priced, no_worse
 from cocco.problem.problem import over_space
 from simulator import Accelerator, KiB, Partition, evaluate
 from tests.helpers.random_graphs import random_network
@@ -33,10 +33,11 @@ def test_no_memory_costs_less_than_it_is_said_to(seed, metric, cores, batch):
     for capacities in ((0,), (3,), (31,)):
         chip = problem.accelerator_of(capacities)
         least = problem.objective.cost(problem.objective.value([part.least()], chip), chip)
-        assert least <= _cost(problem, [part], chip)
+        cost = _priced(problem, [part], capacities, (plan,)).cost
+        assert least <= cost
         priced = evaluate(network, plan, chip)
         if priced.fits:
-            assert _cost(problem, [part], chip) == pytest.approx(problem.cost([priced]), rel=1e-12)
+            assert cost == pytest.approx(problem.cost([priced]), rel=1e-12)
 
 
 @pytest.mark.parametrize("method", ["ga", "greedy", "sa"])

@@ -128,7 +128,7 @@ def test_every_change_is_a_plan_that_runs(seed: int):
     network = random_network(seed)
     plan = random_kept_plan(network, seed)
     chip = Accelerator(shared_buffer=16 * KiB)
-    repair = Repair(network, chip, "energy", "exact", False)
+    repair = Repair(on_hardware(network, chip), False)
     found = list(changes(network, plan, range(len(plan))))
     names = {each.moved.what for each in found}
     assert names <= {"reordered", "dropped", "shortened", "cut", "split"}
@@ -152,7 +152,7 @@ def test_plans_are_ranked_by_what_they_cost_or_do_not_fit():
         plan = random_kept_plan(network, seed)
         for size in (512, 1024, 2048, 4096):
             chip = Accelerator(shared_buffer=size)
-            repair = Repair(network, chip, "latency", "exact", False)
+            repair = Repair(replace(on_hardware(network, chip, metric="latency"), chosen_by=plan.metric), False)
             found = evaluate(network, plan, chip)
             assert repair.cost(plan) == found.latency_cycles
             assert found.fits == (found.latency_cycles < math.inf)
