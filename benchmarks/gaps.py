@@ -16,8 +16,8 @@ from typing import NamedTuple
 import cocco
 import workloads
 from cocco.bounds import certify
-from cocco.bounds.certificate import QUICK_EFFORT
-from cocco.exploration.result import Result
+from cocco.effort.budgets import QUICK_EFFORT
+from cocco.exploration.answers.result import Result
 from cocco.problem.names import Keep, Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from simulator.accelerator import Accelerator

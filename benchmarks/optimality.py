@@ -14,7 +14,7 @@ import time
 import cocco
 import workloads
 from cocco.bounds import certify
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.problem.problem import on_hardware
 from simulator.accelerator import Accelerator
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 import cocco
 import workloads
 from cocco.effort.settings import Settings
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from simulator.accelerator import Accelerator
 
 KiB = 1024

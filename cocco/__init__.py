@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from cocco.effort.settings import Settings
     from cocco.effort.stages import Stage
     from cocco.effort.status import Interrupted
+    from cocco.exploration.answers.front import Front
+    from cocco.exploration.answers.limited import Limited
+    from cocco.exploration.answers.ranges import Candidate, Ranges
+    from cocco.exploration.answers.result import Result
     from cocco.exploration.compromise import Compromise, compromise
     from cocco.exploration.cores import CoresAxis, explore_cores
     from cocco.exploration.explore import explore, partition
-    from cocco.exploration.front import Front
-    from cocco.exploration.limits import Limited, minimize
+    from cocco.exploration.limits import minimize
     from cocco.exploration.pareto import pareto
-    from cocco.exploration.ranges import Candidate, Ranges
-    from cocco.exploration.result import Result
     from cocco.plans.compare import Comparison, compare
     from cocco.plans.explain import Explanation, explain
     from cocco.plans.files import load_partition
@@ -73,11 +74,12 @@ _HOMES = {  # the modules that the names above live in
     "cocco.exploration.compromise": ("Compromise", "compromise"),
     "cocco.exploration.cores": ("CoresAxis", "explore_cores"),
     "cocco.exploration.explore": ("explore", "partition"),
-    "cocco.exploration.front": ("Front",),
-    "cocco.exploration.limits": ("Limited", "minimize"),
+    "cocco.exploration.answers.front": ("Front",),
+    "cocco.exploration.answers.limited": ("Limited",),
+    "cocco.exploration.limits": ("minimize",),
     "cocco.exploration.pareto": ("pareto",),
-    "cocco.exploration.ranges": ("Candidate", "Ranges"),
-    "cocco.exploration.result": ("Result",),
+    "cocco.exploration.answers.ranges": ("Candidate", "Ranges"),
+    "cocco.exploration.answers.result": ("Result",),
     "cocco.plans.compare": ("Comparison", "compare"),
     "cocco.plans.explain": ("Explanation", "explain"),
     "cocco.plans.files": ("load_partition",),

@@ -1,21 +1,68 @@
-"""Settings of the property tests: no time limit per example, because the machine may be shared. Memory comes back."""
+"""Settings of all tests: no time limit per example, memory that comes back, and a share of them drawn by a word."""
 
 from __future__ import annotations
 
 import gc
+import signal
+import time
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
 
-settings.register_profile("unhurried", deadline=None)
+from tests.helpers.drawn import drawn
+
+settings.register_profile("unhurried", deadline=None)  # the machine may be shared
 settings.load_profile("unhurried")
+
+BEGAN = time.monotonic()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """With both, what fits: `pytest -m slow --draw WORD --seconds 180 --dist load --maxschedchunk 1`."""
+    parser.addoption("--draw", metavar="WORD", help="run the tests in an order that this word draws")
+    parser.addoption("--seconds", type=float, help="begin no test later, and skip what still runs a third later")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Order what is left of the tests after all other options."""
+    if word := config.getoption("draw"):
+        items[:] = [items[i] for i in drawn([item.nodeid for item in items], word)]
 
 
 def pytest_collection_finish() -> None:
-    """Set all that was collected apart, so that looking for what is no longer used passes over it."""
+    """Set all that was collected apart, so that looking for what is no longer used passes over it, and look seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test that is not begun is no failure."""
+    seconds = item.config.getoption("seconds")
+    if seconds is not None and time.monotonic() - BEGAN > seconds:
+        pytest.skip("not begun: the seconds are over")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Nor is one that takes much longer than is left; no test is cut off without --seconds."""
+    seconds = item.config.getoption("seconds")
+    if seconds is None:
+        return (yield)
+
+    def cut(*_: object) -> None:
+        pytest.skip("cut off: the seconds are over")
+
+    before = signal.signal(signal.SIGALRM, cut)
+    signal.setitimer(signal.ITIMER_REAL, max(1.0, seconds * 4 / 3 - (time.monotonic() - BEGAN)), 10)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -47,7 +47,7 @@ case "$what" in
         chosen+=(
             $kernel tests/cocco/search/baselines tests/cocco/search/keeping tests/cocco/search/pricing
             tests/cocco/bounds/test_alike.py tests/cocco/bounds/test_kept_patterns.py tests/cocco/bounds/test_kept.py
-            tests/cocco/exploration/test_methods.py tests/cocco/exploration/test_polish.py tests/cocco/allocation
+            tests/cocco/exploration/test_methods.py tests/cocco/exploration/searching/test_polish.py tests/cocco/allocation
         )
         export MANY_NETWORKS=400 ;;
     *) echo "tests/sanitize.sh: short, all or build, not $what" >&2; exit 2 ;;

@@ -21,9 +21,9 @@ from typing import NamedTuple
 from cocco.bounds.forced import Hulls, alone_prices
 from cocco.bounds.windows import Window, least_met, least_read, window_of
 from cocco.problem.problem import Problem
-from simulator.model.layer.tiles import equal_sizes
 from simulator.model.pricing import Price, PricingRules
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
+from simulator.model.subgraph.tiles import equal_sizes
 from workloads.network.layers.types import row_bytes
 
 Pair = tuple[int, int]  #: of rows and of columns

@@ -12,21 +12,16 @@ from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_prices import KeptPrices
-from cocco.bounds.least import lower_bound
-from cocco.bounds.partition_bound import PartitionBound
+from cocco.bounds.partition_bound import plain_bound
 from cocco.bounds.staircase import Staircase, Step
 from cocco.bounds.tolls import Taken
 from cocco.candidates.genome import groups_of
+from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import EFFORT, MOST_CERTIFICATES, MOST_KNOWN, QUICK_EFFORT, QUICK_SAMPLES
 from cocco.effort.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
-EFFORT = 120.0  #: deterministic time of the solver for one memory; our choice: some two minutes of one core
-QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search; our choice: some 40 seconds of one core
-QUICK_SAMPLES = 1_000  #: of a default search for each unit of it; our choice: a fraction of what they take
-MOST_CERTIFICATES = 40  #: where the memory is chosen; our choice: more than effort does for
-MOST_KNOWN = 4000  #: steps that one certificate hands on to the next; our choice
-ROUNDING = 1e-9  #: of sums of floats, relative; our choice: far above what they round, far below any gap that matters
 MOST_BYTES = 2**50  #: of all tensors and weights; our choice: sums stay far below 64 bits and exact as floats
 
 
@@ -51,7 +46,7 @@ def certify(problem: Problem, labels: Sequence[int], effort: float = EFFORT, bes
     """
     check_solvers()
     stairs = Staircase(problem)
-    floor = stairs.least if problem.keep == "auto" else max(lower_bound(problem), stairs.least)
+    floor = stairs.least
     if _bytes_of(problem) > MOST_BYTES:
         return Certificate(floor, "forced", 0, 0, 0.0)
     solver = _Solver(problem, labels)
@@ -66,7 +61,7 @@ def unless_refuted(bound: float, cost: float, floor: float) -> float:
 
     Cutting the bound to the cost of the best plan instead would call that plan optimal.
     """
-    if bound <= cost * (1 + ROUNDING):
+    if bound <= cost * (1 + SAME):
         return min(bound, cost)
     warnings.warn(
         f"a plan costs {cost:,.0f}, less than a lower bound of {bound:,.0f}: that bound is wrong and left out, please "
@@ -127,7 +122,8 @@ class _Solver:
         effort: float,
     ) -> tuple[list[int], list[float], bool]:  # fmt: skip
         """Return per network the least bytes of one sample that cross, prices that prove it, and if more may follow."""
-        crossing, found, is_open = [0] * len(given.networks), [0.0] * given.size, False
+        crossing = [sum([each.layers[v].size_bytes for v in each.outputs]) for each in given.networks]  # in every plan
+        found, is_open = [0.0] * given.size, False
         spent, left, parts = 0.0, given.size, components(given, hulls)
         for layers in parts:  # the smallest first: the others get the time they leave
             inside = set(layers)
@@ -138,7 +134,7 @@ class _Solver:
                 found[v] = least
             else:
                 start = [prices[v] for v in layers] if prices else None
-                solver = PartitionBound(given, costs, hulls, tensors, layers, known, start)
+                solver = plain_bound(given, costs, hulls, tensors, layers, known, start)
                 bound = solver.run((effort - spent) * len(layers) / left)
                 least, spent = bound.crossings, spent + bound.deterministic_time
                 self.steps, is_open = self.steps + bound.steps, is_open or bound.is_open

@@ -10,7 +10,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from cocco.bounds.alike_tensors import kinds_of
 from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
 from cocco.bounds.kept_inside import inside_floors
-from cocco.bounds.kept_patterns import PATTERN_STEPS, patterns_of
+from cocco.bounds.kept_patterns import patterns_of
+from cocco.candidates.rounding import SUMMED
+from cocco.effort.budgets import (
+    FAR_OFF,
+    FEW_STATES,
+    FIRST_STATES,
+    FIRST_STEPS,
+    LONGER,
+    LOOK_STEPS,
+    MAX_SETS,
+    MAX_STATES,
+    MAX_STEPS,
+    PATTERN_STEPS,
+    PRICE_STEPS,
+)
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, part_of
 from cocco.search.exact.exact import ExactPlan, exact_way, no_plan, plan_of
@@ -19,21 +33,7 @@ from cocco.search.exact.moves import Memo
 from cocco.search.exact.plans_below import Near, graph_of, near_plans
 from cocco.search.exact.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
 from cocco.search.exact.state import members
-from cocco.search.exact.window import (
-    GROWTH,
-    LOOK_STEPS,
-    MAX_SETS,
-    MAX_STATES,
-    MAX_STEPS,
-    PRICE_STEPS,
-    ROUNDS,
-    SLACK,
-    Limits,
-    Place,
-    Way,
-    Window,
-    all_of,
-)
+from cocco.search.exact.window import GROWTH, ROUNDS, SLACK, Limits, Place, Way, Window, all_of
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import first_of, twin_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -45,16 +45,11 @@ from simulator.partition.partition import Partition
 if TYPE_CHECKING:
     from cocco.search.kernel._kernel import KeptSearch
 
-ROUNDING = 1e-12  #: relative; above what the order of summation can change
 Searcher = Callable[[Window, Limits], Way]
 
 StepTotals = Callable[[KeptStep], Totals | None]
 
 MEMO = 2**12  #: our choice: prices of steps kept for those that look alike; then all are forgotten
-FIRST_STATES, FIRST_STEPS = 100_000, 1_000_000  #: of a search without patterns; our choice
-LONGER = 16  #: times as many, where that was spent in few states; our choice
-FEW_STATES = 4_000  #: our choice: GoogleNet has 1,000 to 2,500 then, and ends soon; the Transformer 6,500 to 12,800
-FAR = 1.02  #: what is asked over what the longer one excludes: above, patterns are too early; our choice
 
 
 class KeptOptimum(NamedTuple):
@@ -118,19 +113,19 @@ def _cheapest(
     with patterns of its own.
     """
     first = limits
-    if limits.steps > FIRST_STEPS:
+    if question.may_keep and limits.steps > FIRST_STEPS:
         first = limits._replace(states=min(limits.states, FIRST_STATES), steps=FIRST_STEPS)
     found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
     if found.status != "gave_up" or found.is_wide or first == limits:
         return found
     steps = counted = found.steps
     if found.states < FEW_STATES:
-        is_far = limits.below > FAR * found.bound
+        is_far = limits.below > FAR_OFF * found.bound
         first = limits._replace(steps=max(0, min(limits.steps - steps, LONGER * FIRST_STEPS)))
         found = plan_of(searcher(problem, i, question, first, engine)(all_of(question.network), first), first)
         steps += found.steps
         counted += found.steps if is_far else 0
-        is_open = relaxed is not problem and FAR * found.bound < limits.below < math.inf
+        is_open = relaxed is not problem and FAR_OFF * found.bound < limits.below < math.inf
         if found.status != "gave_up" or found.is_wide or is_open:
             return found._replace(steps=steps)
     most = min(PATTERN_STEPS, limits.steps // 2)
@@ -178,7 +173,7 @@ def _left_below(below: float, cost: float, after: Sequence[KeepQuestion]) -> flo
     for question in after:
         for each in question.layer_floor:
             cost += each
-    return (below - cost) + ROUNDING * abs(below)
+    return (below - cost) + SUMMED * abs(below)
 
 
 def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, engine: EngineName | None) -> Searcher:

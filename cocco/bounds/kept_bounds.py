@@ -8,11 +8,12 @@ inputs that are read and the model outputs cross DRAM once (`once_bytes`), and w
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import product
+from typing import NamedTuple
 
-from cocco.bounds.buffers import Buffered, met_bytes
-from cocco.bounds.forced import Traffic
+from cocco.bounds.buffers import Buffered, least_buffered, met_bytes
+from cocco.bounds.forced import Traffic, largest_hulls, least_traffic
 from cocco.bounds.least import least_totals
+from cocco.effort.budgets import SHARES, SHARES_KEPT
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
@@ -20,9 +21,21 @@ from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
 
 
-def memories(problem: Problem) -> list[Memory]:
-    """Return every memory that may be chosen; on given hardware there is only one."""
-    return list(product(*[range(len(sizes)) for sizes in problem.candidates]))
+class Floors(NamedTuple):
+    """What every plan of a problem moves at least, per network, in any memory, and how bounds of memories climb."""
+
+    traffic: list[Traffic]  #: across DRAM
+    buffered: list[Buffered]
+    shares: int  #: of the effort: one certificate takes one, where the memory is chosen
+
+
+def floors_of(problem: Problem) -> Floors:
+    """Return the floors of a problem: of what is forced if nothing may be kept, else of what crosses once."""
+    if problem.keep == "auto":
+        kept = KeptBounds(problem)
+        return Floors(kept.once, kept.buffered, SHARES_KEPT)
+    hulls = largest_hulls(problem)
+    return Floors(least_traffic(problem, hulls), least_buffered(problem, hulls), SHARES)
 
 
 class KeptBounds:
@@ -44,7 +57,7 @@ class KeptBounds:
 
     def least(self) -> float:
         """Return a cost that no plan with any memory undercuts."""
-        return min(self.cost(memory) for memory in memories(self.problem))
+        return min(self.cost(memory) for memory in self.problem.memories)
 
     @cached_property
     def once(self) -> list[Traffic]:

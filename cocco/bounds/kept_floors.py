@@ -26,6 +26,7 @@ from typing import NamedTuple
 from cocco.bounds.buffers import met_bytes
 from cocco.bounds.kept_elsewhere import bytes_beside
 from cocco.bounds.layer_order import LayerOrder
+from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_producers
@@ -34,7 +35,6 @@ from simulator.model.cost import METRICS, Totals
 from simulator.model.pricing import PricingRules
 
 MOST_INPUTS = 4  #: of a layer whose steps are all looked at; our choice: 3^5 prices
-ROUNDING = 1e-12  #: relative; above what differences of floats are off
 
 
 def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -97,7 +97,7 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
     for v in range(count):
         least = alone[v].floor if v in alone else _least_anywhere(question, fuses, v)
         if least < math.inf:
-            layers[v] = max(layers[v], least - (0.0 if is_whole else ROUNDING * abs(least)))
+            layers[v] = max(layers[v], least - (0.0 if is_whole else SUMMED * abs(least)))
     for u in range(count):
         readers = network.consumers[u]
         is_written = question.whole[u] > question.room or (u in alone and not alone[u].holds >> u & 1)

@@ -12,12 +12,12 @@ from collections.abc import Callable
 from functools import cache
 
 from cocco.bounds.buffers import Inside, Operand, inside_of, least_inside, met_bytes
+from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from simulator.model.cost import METRICS, Totals
 
 GRAINS = 256  #: our choice: room is rounded up to so many parts of the buffer, so that floors are soon known
-ROUNDING = 1e-12  #: relative; above what differences of floats are off
 
 
 def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, int], float] | None:
@@ -56,7 +56,7 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
             global_buffer_bytes=row.global_buffer_bytes + max(0, found.operands - met[v]),
             weight_buffer_bytes=row.weight_buffer_bytes + max(0, found.weights - weights),
         )
-        return (1 - ROUNDING) * weight * metric(row, flat)
+        return (1 - SUMMED) * weight * metric(row, flat)
 
     return floor
 

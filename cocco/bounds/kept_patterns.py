@@ -26,10 +26,11 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import chain, product
 
-from cocco.bounds.budgets import smaller
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_alone import Alone
 from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
+from cocco.candidates.rounding import SUMMED
+from cocco.effort.budgets import PATTERN_STEPS, smaller
 from cocco.search.exact.question import KeepQuestion, Pattern
 from cocco.search.exact.state import members
 from cocco.search.kernel.compiled import first_of
@@ -38,8 +39,6 @@ MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; ou
 LEAST_LAYERS = 4  #: of a pattern; our choice
 MOST_PATTERNS = 2  #: our choice
 SPARE_BITS = 4  #: a state takes some 2 ** SPARE_BITS steps; our choice
-ROUNDING = 1e-12  #: relative; above what the order of summation can change
-PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at; our choice
 
 
 NOTHING = 0, 0, 0, 0, 0, 0
@@ -140,7 +139,7 @@ class Small:
         """Return the pattern: the remaining cost of all reachable states, computed from the last one back."""
         left = (first_of(twin, left_of) if twin else left_of)(self)
         if not self.is_whole:  # another order of summation
-            left = {state: (1 - ROUNDING) * least for state, least in left.items()}
+            left = {state: (1 - SUMMED) * least for state, least in left.items()}
         return Pattern(self.layers, self.tensors, self.late, left)
 
     def left(self) -> dict[State, float]:

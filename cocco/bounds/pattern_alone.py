@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from cocco.bounds.kept_elsewhere import bytes_beside
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget
+from cocco.effort.budgets import PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion, KeptStep
 from cocco.search.exact.state import members
-from cocco.search.exact.window import PRICE_STEPS
 
 MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our choice
 

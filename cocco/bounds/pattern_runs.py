@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cocco.bounds.layer_order import LayerOrder
+from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion
 from cocco.search.exact.state import members
-from cocco.search.exact.window import LOOK_STEPS, PRICE_STEPS
 
 
 class TooManyStepsError(Exception):

@@ -14,17 +14,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.buffers import least_buffered
-from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
-from cocco.bounds.kept_bounds import KeptBounds, memories
+from cocco.bounds.forced import Hulls, Traffic, least_traffic
+from cocco.bounds.kept_bounds import floors_of
 from cocco.bounds.least import least_totals
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals
-
-EACH, EACH_KEPT = 6, 12  #: one certificate takes a share of the effort, where the memory is chosen; our choice
 
 
 class Step(NamedTuple):
@@ -46,13 +43,8 @@ class Staircase:
         self.problem = problem
         self.steps: dict[Memory, Step] = {}
         self.tries: dict[Memory, int] = {}
-        if problem.keep == "auto":
-            kept = KeptBounds(problem)
-            self._buffered, floor = kept.buffered, kept.once
-        else:
-            hulls = largest_hulls(problem)
-            self._buffered, floor = least_buffered(problem, hulls), least_traffic(problem, hulls)
-        self.bound = {memory: self._cost(memory, self._totals(memory, floor)) for memory in memories(problem)}
+        self._floors = floors_of(problem)
+        self.bound = {memory: self._cost(memory, self.totals(memory)) for memory in problem.memories}
 
     @property
     def least(self) -> float:
@@ -61,8 +53,7 @@ class Staircase:
 
     def climb(self, best: float, effort: Callable[[], float], certify: Certify, most: int) -> None:
         """Raise the least bound until it meets a cost, the effort is spent, or `most` certificates were requested."""
-        each = EACH_KEPT if self.problem.keep == "auto" else EACH
-        share = effort() / (each if self.problem.buffers else 1)
+        share = effort() / (self._floors.shares if self.problem.buffers else 1)
         for _ in range(most):
             lowest = min(self.bound, key=lambda memory: (self.bound[memory], memory))
             at = self._next(lowest, best)
@@ -97,13 +88,17 @@ class Staircase:
         found = [each for each in self.steps if all(a <= b for a, b in zip(memory, each))]
         return min(found, key=lambda each: (sum(each), each), default=None)
 
+    def totals(self, memory: Memory) -> list[Totals]:
+        """Return totals per network that no plan with a memory undercuts, before any certificate."""
+        return self._totals(memory, self._floors.traffic)
+
     def _cost(self, memory: Memory, totals: Sequence[Totals]) -> float:
         objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
         return objective.cost(objective.value(totals, floor_of(machine)), machine)
 
     def _totals(self, memory: Memory, traffic: Sequence[Traffic]) -> list[Totals]:
         machine = self.problem.accelerator_of(memory)
-        return [least_totals(*row, machine) for row in zip(self.problem.rules, traffic, self._buffered)]
+        return [least_totals(*row, machine) for row in zip(self.problem.rules, traffic, self._floors.buffered)]
 
 
 def forced_step(problem: Problem, memory: Memory) -> Step:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cocco.candidates.genome import groups_of
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
 Evaluations = tuple[Evaluation, ...]  # one per network
@@ -56,9 +56,7 @@ def judged_plans(
 ) -> Judged:
     """Return plans, one per network, with their order and kept intervals, as the simulator prices them; see judged."""
     accelerator = problem.accelerator_of(capacities)
-    evaluations = tuple(
-        evaluate(network, plan, accelerator, problem.tile_rule) for network, plan in zip(problem.networks, plans)
-    )
+    evaluations = problem.evaluations(plans, accelerator)
     found = values(evaluations) if values is not None else (problem.cost(evaluations),)
     if not all(math.isclose(*pair, rel_tol=rounding) for pair in zip(claimed, found, strict=True)):
         raise RuntimeError(

@@ -14,6 +14,14 @@ MAX_SEED = 2**64 - 1
 ONE = 2**32  #: a probability of 1 as a threshold for `chance`
 STEP_BITS = 16  #: fractional bits of the standard deviation in `normal_step`
 
+# What stands in the place of the generation where draws belong to none: no search has so many generations
+FOUNDERS = 2**40  #: greedy's noise, by island
+POLISH, KICKS = 2**40 + 1, 2**40 + 2  #: orders of each round; what is taken apart when rounds gain nothing
+CUTS = 2**40 + 3  #: subgraphs that are cut until regions have addresses, by cut
+MOVED = 2**40 + 5  #: splits of the best plans in another memory
+DIVIDED = 2**40 + 7  #: seeds of searches that share the samples, by search
+WALKS, STREAMS = 2**41, 2**32  #: blocks of walks of annealing, so many for each walk; WALKS - 1: the splits before one
+
 
 def mix(value: int) -> int:
     """Return 64 bits that all depend on all 64 bits of value (the finaliser of SplitMix64)."""

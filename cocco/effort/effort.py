@@ -104,7 +104,7 @@ class Effort:
         If the optimum is not proven, find a better lower bound by solvers, which takes minutes (docs/bounds.md; extra
         "solvers").
     check_addresses
-        Split subgraphs that fit by their bytes but have no addresses (cocco.exploration.addresses).
+        Split subgraphs that fit by their bytes but have no addresses (cocco.exploration.placing.addresses).
     operators
         Your own mutations and crossovers, functions or `cocco.Operator`, which the genetic search draws from in
         addition to its own (simulated annealing uses the mutations). They run in Python; "fast" prices their results.

@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cocco.candidates.judge import judged_plans
+from cocco.candidates.rounding import SAME
 from cocco.effort.work_units import stored
 from cocco.problem.problem import Problem
-from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
-
-ROUNDING = 1e-9  #: relative; far above what the order of summation can change, far below any real difference
 
 Memory = tuple[int, ...]  #: positions in the candidates of each buffer; none on given hardware
 
@@ -28,12 +26,11 @@ class Planned(NamedTuple):
 def priced(problem: Problem, memory: Memory, plans: tuple[Partition, ...]) -> Planned:
     """Return plans as the simulator prices them."""
     machine = problem.accelerator_of(memory)
-    pairs = zip(problem.networks, plans)
-    value = problem.objective.judged([evaluate(network, plan, machine, problem.tile_rule) for network, plan in pairs])
+    value = problem.objective.judged(problem.evaluations(plans, machine))
     return Planned(memory, plans, value, problem.objective.cost(value, machine))
 
 
 def confirmed(problem: Problem, found: Planned) -> Planned:
     """Return what a search found, priced by the simulator; RuntimeError if the two prices differ."""
-    winner = judged_plans(problem, found.plans, found.memory, [found.cost], rounding=ROUNDING)
+    winner = judged_plans(problem, found.plans, found.memory, [found.cost], rounding=SAME)
     return found._replace(value=problem.objective.judged(winner.evaluations), cost=winner.values[0])

@@ -41,9 +41,11 @@ class Settings:
     patience: int = 50  #: generations without improvement before a population starts anew; 0: never
     islands: int = 4  #: populations from random genomes before one from the best of them; 1: all are random
     island: float = 0.15  #: share of all samples that one of them has at most
-    anneal: float = 0.5  #: share of all samples for annealing from the best genome (cocco.exploration.annealed)
-    polish: float = 0.25  #: share of the others for iterated order DP from the best genome (cocco.exploration.polish)
-    seeds: bool = True  #: whether islands start from founders beside random genomes (cocco.exploration.founders)
+    anneal: float = 0.5  #: share of all samples for annealing from the best genome (exploration.searching.annealed)
+    polish: float = (
+        0.25  #: share of the others for iterated order DP from the best genome (exploration.searching.polish)
+    )
+    seeds: bool = True  #: whether islands start from founders beside random genomes (exploration.searching.founders)
     model_memo: int = 4096  #: subgraph models kept; a memo changes the time, never the result
     price_memo: int = 65536  #: subgraph prices kept
     operators: tuple[Operator, ...] = ()  #: mutations and crossovers of one's own; they breed in Python

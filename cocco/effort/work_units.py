@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -164,6 +165,10 @@ def _encoded(value: Any) -> Any:
         return value
     if isinstance(value, list):
         return [_encoded(each) for each in value]
+    if isinstance(value, np.ndarray):
+        return {"array": [value.dtype.str, value.shape, b64encode(value.tobytes()).decode()]}
+    if isinstance(value, dict):
+        return {"dict": [[name, _encoded(each)] for name, each in value.items()]}
     if isinstance(value, Partition):
         spans = [list(interval.span) for interval in value.keep]
         return {"plan": [value.network_name, list(map(list, value.subgraphs)), value.metric, spans, [*value.schemes]]}
@@ -189,6 +194,11 @@ def _decoded(content: Any, networks: Mapping[str, Network]) -> Any:
     if name == "plan":
         network, groups, metric, spans, schemes = inner
         return Partition.from_ids(networks[network], groups, metric, [tuple(span) for span in spans], schemes)
+    if name == "array":
+        kind, shape, text = inner
+        return np.frombuffer(bytearray(b64decode(text)), kind).reshape(shape)
+    if name == "dict":
+        return {key: _decoded(each, networks) for key, each in inner}
     values = [_decoded(each, networks) for each in inner]
     return tuple(values) if name == "tuple" else _stored[name](*values)
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from cocco.effort.shown import Shown
 from cocco.effort.status import Interrupted
+from cocco.exploration.answers.front import buffer_bytes
+from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import explore
-from cocco.exploration.front import buffer_bytes
-from cocco.exploration.result import Result
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation

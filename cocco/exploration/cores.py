@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.effort.shown import Shown
 from cocco.effort.status import Interrupted, Status
+from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import explore
-from cocco.exploration.processes import ATTEMPTS, DIED
-from cocco.exploration.result import Result
+from cocco.exploration.workers.processes import ATTEMPTS, DIED
 from simulator.accelerator import MAX_COUNT
 from simulator.partition.schemes import CORE_SCHEMES
 from workloads.errors import check_count

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
 from cocco.effort.stages import tell
 from cocco.effort.status import Interrupted, Status
-from cocco.exploration.jobs import helped
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
+from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
 from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
@@ -26,7 +27,7 @@ from workloads.network.network import Network
 
 if TYPE_CHECKING:
     from cocco.exploration.methods import Outcome
-    from cocco.exploration.question import Question
+    from cocco.exploration.question.question import Question
 
 
 def partition(
@@ -51,7 +52,7 @@ def partition(
     accelerator
         The given hardware.
     method
-        "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (enumeration), "greedy"
+        "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (a proof), "greedy"
         (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
     metric
         What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
@@ -131,7 +132,7 @@ def explore(
     weights
         How much each network counts: one positive number per network, by default 1.
     method
-        "auto" (ga, then a proof where enumeration finishes soon), "ga", "exact", "sa", or memories first: "random",
+        "auto" (ga, then a proof where that finishes soon), "ga", "exact", "sa", or memories first: "random",
         "grid".
     tile_rule
         As in `simulator.evaluate`.
@@ -184,7 +185,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
     import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
 
-    from cocco.exploration.question import question_of
+    from cocco.exploration.question.question import question_of
 
     question = question_of(problem, effort, Settings())
     problem = question.problem
@@ -198,10 +199,10 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         result = result_of(problem, outcome, effort.seed)
     if outcome.trace.is_stopped:
         raise Interrupted(result)
-    from cocco.exploration.addresses import with_addresses
-    from cocco.exploration.given import no_worse
-    from cocco.exploration.other_memories import in_other_memories
-    from cocco.exploration.placed_proof import proved
+    from cocco.exploration.placing.addresses import with_addresses
+    from cocco.exploration.placing.other_memories import in_other_memories
+    from cocco.exploration.placing.proof import proved
+    from cocco.exploration.starts import no_worse
 
     is_proven = result.status == "optimal"
     try:
@@ -231,7 +232,7 @@ def plan_that_runs(question: Question) -> Result:
 
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
     """Return an answer with the sizes that cost nearly as little, or without them after Ctrl-C."""
-    from cocco.exploration.other_sizes import ranges_of
+    from cocco.exploration.memories.ranges import ranges_of
 
     try:
         return replace(result, ranges=ranges_of(question, result, is_proven))
@@ -244,54 +245,34 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
         from cocco.exploration.methods import ruled_out
 
         return ruled_out(question)
-    is_kept = question.problem.keep == "auto"
-    return _with_kept(question, method, effort) if is_kept else _without(question, method, effort)
-
-
-def _without(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
-    from cocco.exploration import methods
-
-    if not effort.prove:
-        return methods.answer(method, question)
-    from cocco.bounds import EFFORT, check_solvers
-
-    check_solvers()
-    return methods.certified(question.problem, methods.answer(method, question), question.share(EFFORT))
-
-
-def _with_kept(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
-    from cocco.bounds import EFFORT, check_solvers, has_solvers, quick_effort
-    from cocco.exploration import kept
+    from cocco.bounds import check_solvers, has_solvers, quick_effort
+    from cocco.exploration import answer, methods
 
     if effort.prove:
         check_solvers()
-    outcome = kept.answer(method, question, effort.prove)
-    if not effort.prove and (method != "auto" or not has_solvers()):
-        return outcome
-    time = question.share(EFFORT) if effort.prove else quick_effort(question.samples)
-    return kept.certified(question.problem, outcome, time)
+    is_kept = question.problem.keep == "auto"
+    found = answer.answer(method, question, effort.prove) if is_kept else methods.answer(method, question)
+    if effort.prove:
+        return methods.certified(question.problem, found, question.share(EFFORT))
+    if is_kept and method == "auto" and has_solvers():
+        return methods.certified(question.problem, found, quick_effort(question.samples))
+    return found
 
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
     """Return the result of a search, its winner judged by the simulator."""
     from cocco.bounds.least import gap, lower_bound
-    from cocco.candidates.judge import judged, judged_plans
-    from cocco.exploration.lacking import layer_by_layer
+    from cocco.candidates.judge import judged_plans
+    from cocco.exploration.answers.lacking import layer_by_layer
 
-    trace, proof, planned = outcome.trace, outcome.proof, outcome.planned
-    if planned is not None:
-        winner, cost = judged_plans(problem, planned.plans, planned.memory, [planned.cost]), planned.cost
-        bound, method = outcome.bound, outcome.method
-    else:
-        best = outcome.best
-        winner, cost = judged(problem, best.genome.labels, best.genome.capacities, [best.cost]), best.cost
-        bound = lower_bound(problem) if proof is None else proof.lower_bound
-        method = "exact" if cost < trace.best.cost else outcome.method
+    trace, best = outcome.trace, outcome.best
+    winner, cost = judged_plans(problem, best.plans, best.memory, [best.cost]), best.cost
+    bound = lower_bound(problem) if outcome.bound is None else outcome.bound
     if cost == math.inf:  # no plan: the evaluations in the largest memory say why
         evaluations = layer_by_layer(problem)
         winner = winner._replace(accelerator=evaluations[0].accelerator, plans=(), evaluations=evaluations)
     return Result(
-        method=method,
+        method=outcome.method,
         metric=problem.objective.metric,
         seed=seed,
         samples=outcome.samples,
@@ -307,8 +288,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         lower_bound=bound,
         gap=None if cost == math.inf else gap(cost, bound),
         engine=trace.engine,
-        history=trace.history(),
-        points=trace.points(),
+        seen=trace.seen(),
         keep=problem.keep,
     )
 

@@ -1,129 +1,45 @@
 """Limits: minimize one criterion while others are bounded, such as the least SRAM with latency <= X.
 
 Our method: find the front between the criterion and the limited ones (NSGA-II, cocco.pareto), take its best point that
-keeps the limits, then try a proof: each memory is ruled out by a lower bound, or enumerated where that finishes.
+keeps the limits, then try a proof: each memory is ruled out by a lower bound, or solved where that finishes.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import product
-from operator import le
-from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
+from dataclasses import replace
+from typing import Unpack
 
-from cocco.bounds.enumeration import QUICK_STEPS, QUICK_TOTAL, Solver
-from cocco.bounds.forced import largest_hulls
-from cocco.bounds.kept_bounds import memories
-from cocco.bounds.least import totals_of
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
+from cocco.effort.planned import Memory
 from cocco.effort.settings import Settings
-from cocco.effort.shown import Shown
 from cocco.effort.status import Interrupted, Status
+from cocco.exploration.answers.front import FrontPoint, with_points
+from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import plan_that_runs
-from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
-from cocco.exploration.jobs import helped
-from cocco.exploration.kept_front import with_points
-from cocco.exploration.kept_limited_search import searched_points
-from cocco.exploration.kept_limits import limited_points
-from cocco.exploration.lacking import lacking_json
-from cocco.exploration.pareto import cheapest, empty_cloud, front_question, of_metric, point_of, rows_of, searched
-from cocco.exploration.placed_points import best_placed
-from cocco.exploration.question import Question
-from cocco.problem.criteria import CRITERIA, MEMORY, check_criterion, metrics_of
+from cocco.exploration.memories.front import of_value
+from cocco.exploration.memories.limits import bounds_of, least_plain, limited_points
+from cocco.exploration.pareto import front_question
+from cocco.exploration.placing.points import best_placed
+from cocco.exploration.question.judge import Judge
+from cocco.exploration.question.question import Question
+from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
+from cocco.exploration.searching.limits import searched_points
+from cocco.exploration.workers.jobs import helped
+from cocco.problem.criteria import MEMORY, check_criterion, metrics_of
 from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Space
 from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
-from simulator.evaluate import Evaluation
 from simulator.keywords import check_keywords
 from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
-if TYPE_CHECKING:
-    import pandas
-
 FOCUSED = 4  #: memories that are searched one by one for the least capacity; our choice
-
-Memory = tuple[int, ...]  # positions in the candidates
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Limited(Shown):
-    """The answer of `minimize`: the least of one criterion under limits.
-
-    Attributes
-    ----------
-    status
-        "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
-        the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
-    best
-        None if nothing found keeps the limits. Then `nearest` exceeds them by the smallest factor; it is None as well
-        if nothing runs in any of the memories.
-    lower_bound
-        Of the criterion, for everything that keeps the limits; None where it is proved that nothing does.
-    """
-
-    minimize: str
-    limits: dict[str, float]
-    networks: tuple[str, ...]
-    weights: tuple[float, ...]
-    seed: int
-    samples: int  #: genomes priced, and other work counted as such
-    status: Status
-    objectives: tuple[str, ...]  #: what the values of the points are
-    best: FrontPoint | None
-    nearest: FrontPoint | None
-    lower_bound: float | None
-    engine: str
-    points: pandas.DataFrame  #: as in Front
-    lacking: tuple[Evaluation, ...] = ()  #: as in Front
-
-    @property
-    def value(self) -> float | None:
-        """What was minimized, of the best point."""
-        return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
-
-    def facts(self) -> dict[str, object]:
-        """Return the networks, the question, and the answer with its proof status."""
-        return {
-            "networks": ", ".join(self.networks),
-            "status": self.status,
-            "minimize": self.minimize,
-            "limits": ", ".join(f"{name} <= {bound:g}" for name, bound in self.limits.items()),
-            "value": self.value,
-            "lower_bound": self.lower_bound,
-            **({} if self.best is None else buffer_bytes(self.best.accelerator)),
-            "samples": self.samples,
-        }
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the plain data that `cocco explore --minimize --json` prints."""
-        content: dict[str, Any] = {
-            "minimize": self.minimize,
-            "limits": {CRITERIA[name].column: bound for name, bound in self.limits.items()},
-            "weights": list(self.weights),
-            "seed": self.seed,
-            "samples": self.samples,
-            "status": self.status,
-            "lower_bound": self.lower_bound,
-        }
-        if self.best is None:
-            nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
-            return content | {"networks": list(self.networks), "nearest": nearest} | lacking_json(self.lacking)
-        content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
-        content |= buffer_bytes(self.best.accelerator)
-        found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
-            for evaluation, plan in zip(self.best.evaluations, self.best.plans)
-        ]
-        if len(found) == 1:
-            return found[0] | content
-        return content | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
 
 
 def minimize(
@@ -197,7 +113,7 @@ def _minimized(
     is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
     plane = Plane(problem, objectives)
-    judge = _Judge(plane, criterion, bounds)
+    judge = Judge(plane, criterion, bounds)
     cloud = searched(replace(question, samples=share), plane) if question.may_run else empty_cloud(question, plane)
     if not len(cloud.values):
         return _of_one(question, cloud, judge, keep)
@@ -211,7 +127,7 @@ def _minimized(
             lower, status = _prove(question, cloud, judge)
     except KeyboardInterrupt:
         pass
-    point = point_of(cloud, judge.best(cloud))
+    point = point_of(cloud, _best(judge, cloud))
     limited = _answer(question, cloud, judge, point, None if lower == math.inf else lower, status)
     if keep == "auto" and status != "stopped":
         limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
@@ -220,7 +136,7 @@ def _minimized(
     return limited
 
 
-def _of_one(question: Question, cloud: Cloud, judge: _Judge, keep: Keep) -> Limited:
+def _of_one(question: Question, cloud: Cloud, judge: Judge, keep: Keep) -> Limited:
     """Return the answer where a search found nothing that runs: that of one plan, or why none runs."""
     question = replace(question, problem=replace(question.problem, keep=keep))
     result = plan_that_runs(question)
@@ -252,39 +168,11 @@ def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float
     return {name: float(bound) for name, bound in limits.items()}
 
 
-class _Judge:
-    """Judges how good a row of criteria is."""
-
-    def __init__(self, plane: Plane, criterion: str, limits: Mapping[str, float]) -> None:
-        self.plane, self.target, self.limits = plane, plane.names.index(criterion), dict(limits)
-
-    def excess(self, values: Sequence[float]) -> float:
-        """Return by which factor the worst limit is exceeded, at most 1 where all are kept."""
-        return max(values[self.plane.names.index(name)] / bound for name, bound in self.limits.items())
-
-    def key(self, values: Sequence[float]) -> tuple[float, ...]:
-        """Return the sort key: smaller is better; all other criteria break ties, in their order."""
-        excess = self.excess(values)
-        return (max(1.0, excess), values[self.target] if excess <= 1 else 0.0, *values)
-
-    def best(self, cloud: Cloud) -> int:
-        """Return the best row of a cloud's front."""
-        rows = cloud.values.tolist()
-        return min(range(len(rows)), key=lambda row: self.key(rows[row]))
-
-
-class _MemoryBound(NamedTuple):
-    """Values that no partition on a memory undercuts, in the order of the criteria."""
-
-    values: tuple[float, ...]
-    memory: Memory
-
-
 def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:
     """Return the problem without candidates that break the limits in every memory; at least the smallest stay."""
     if not set(MEMORY) & limits.keys():
         return problem
-    keeping = [memory for memory in memories(problem) if _keeps(problem, memory, limits)]
+    keeping = [memory for memory in problem.memories if _keeps(problem, memory, limits)]
     buffers = {}
     for i, (name, sizes) in enumerate(problem.buffers.items()):
         chosen = sorted({memory[i] for memory in keeping})
@@ -297,21 +185,21 @@ def _keeps(problem: Problem, memory: Sequence[int], limits: Mapping[str, float])
     return all(of_memory(what, machine, objective) <= limits.get(what, math.inf) for what in MEMORY)
 
 
-def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:
+def _focus(question: Question, cloud: Cloud, judge: Judge) -> None:
     """Spend the other half of the samples on single memories, with the search for given hardware (our choice).
 
     If a metric is minimized, that is the memory of the best row. Otherwise it is the next smaller memory that may still
     keep the limits, and so on down while that succeeds. If nothing keeps the limits, it is the nearest memory.
     """
-    from cocco.exploration.methods import search  # here: it needs deap
+    from cocco.exploration.searching.divided_search import search  # here: it needs deap
 
     metric = metrics_of([judge.plane.names[judge.target], *judge.plane.names])[0]
-    problem = of_metric(question.problem, metric)
-    bounds = [bound for bound in _bounds(judge) if judge.excess(bound.values) <= 1]
+    problem = of_value(question.problem, metric)
+    bounds = [bound for bound in bounds_of(problem, judge) if judge.excess(bound.values) <= 1]
     rounds = FOCUSED if judge.plane.names[judge.target] in MEMORY else 1
     for number in range(rounds):
         share = cloud.left // (rounds - number)
-        row = judge.best(cloud)
+        row = _best(judge, cloud)
         known, memory = judge.key(cloud.values[row].tolist()), tuple(cloud.capacities[row].tolist())
         if rounds > 1 and known[0] <= 1:
             below = [bound for bound in bounds if bound.values[judge.target] < known[1]]
@@ -327,64 +215,30 @@ def _focus(question: Question, cloud: Cloud, judge: _Judge) -> None:
             replace(question, problem=given, samples=share - 1, settings=Settings(), progress=None, initial=initial)
         )
         cloud.spend(found.samples)
-        cloud.price(*rows_of(problem, found.trace.best.genome.labels, [memory]))
-        if found.trace.is_stopped:
+        cloud.price(*rows_of(problem, found.best.genome.labels, [memory]))
+        if found.is_stopped:
             raise KeyboardInterrupt
-        if judge.key(cloud.values[judge.best(cloud)].tolist())[:2] >= known[:2]:
+        if judge.key(cloud.values[_best(judge, cloud)].tolist())[:2] >= known[:2]:
             return
 
 
-def _prove(question: Question, cloud: Cloud, judge: _Judge) -> tuple[float, Status]:
-    """Price the optimum of each memory that may beat the best known; return a lower bound and the status.
+def _prove(question: Question, cloud: Cloud, judge: Judge) -> tuple[float, Status]:
+    """Price the optimum of each memory that may beat the best known; return a lower bound and the status."""
 
-    A memory is finished once its bounds exceed a limit or the best known, or once it is enumerated: for the least of
-    each metric in turn, each a bound for all partitions on it. With one metric that is its answer.
-    """
-    problem, metrics = question.problem, metrics_of(judge.plane.names)
-    solvers = {metric: Solver(of_metric(problem, metric), question.engine) for metric in metrics}
-    spent, least_left = 0, math.inf
-    failed: list[tuple[str, Memory]] = []
-    for bound in _bounds(judge):
-        known = judge.key(cloud.values[judge.best(cloud)].tolist())
-        if judge.excess(bound.values) > 1 or judge.key(bound.values) >= known:
-            continue
-        least = list(bound.values)
-        for metric, solver in solvers.items():
-            if any(metric == name and all(map(le, small, bound.memory)) for name, small in failed):
-                continue  # a larger memory takes no fewer steps
-            budget = min(question.budget(QUICK_STEPS), question.budget(QUICK_TOTAL) - spent)
-            found, steps = solver.solve(bound.memory, budget, None)
-            spent += steps
-            if found is None:
-                failed.append((metric, bound.memory))
-                continue
-            _, values = cloud.price(*rows_of(problem, found.genome.labels, [bound.memory]))
-            for i, name in enumerate(judge.plane.names):
-                if metrics_of([name]) == [metric]:
-                    least[i] = values[0, i]
-            known = judge.key(cloud.values[judge.best(cloud)].tolist())
-            if judge.excess(least) > 1 or judge.key(least) >= known:
-                break
-        else:
-            least_left = min(least_left, least[judge.target])
-    best = cloud.values[judge.best(cloud)].tolist()
-    if judge.excess(best) <= 1:
-        value = best[judge.target]
-        return min(value, least_left), "optimal" if value <= least_left else "feasible"
-    return least_left, "infeasible" if least_left == math.inf else "gave_up"
+    def price(labels: list[int], memory: Memory) -> list[float]:
+        found: list[float] = cloud.price(*rows_of(question.problem, labels, [memory]))[1][0].tolist()
+        return found
+
+    return least_plain(question, judge, lambda: cloud.values[_best(judge, cloud)].tolist(), price)
 
 
-def _bounds(judge: _Judge) -> list[_MemoryBound]:
-    """Return the lower bounds of each memory, the most promising memory first."""
-    problem, plane = judge.plane.problem, judge.plane
-    totals = totals_of(problem, largest_hulls(problem), problem.accelerator)
-    found = []
-    for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
-        found.append(_MemoryBound(plane.least(plane.machine(memory), totals), memory))
-    return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
+def _best(judge: Judge, cloud: Cloud) -> int:
+    """Return the best row of a cloud's front."""
+    rows = cloud.values.tolist()
+    return min(range(len(rows)), key=lambda row: judge.key(rows[row]))
 
 
-def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
+def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
     """Return the answer with kept tensors, which is never worse than the one without."""
     known = plain.best or plain.nearest
     assert known is not None, "a plan runs"
@@ -419,7 +273,7 @@ def _with_kept(question: Question, judge: _Judge, plain: Limited) -> Limited:
 
 
 def _answer(
-    question: Question, cloud: Cloud, judge: _Judge, point: FrontPoint | None, lower: float | None, status: Status
+    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status
 ) -> Limited:
     problem, keeps = question.problem, point is not None and judge.excess(point.values) <= 1
     return Limited(

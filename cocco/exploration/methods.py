@@ -8,25 +8,23 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.certificate import unless_refuted
-from cocco.bounds.enumeration import AGAIN, QUICK_PER_LAYER, QUICK_STEPS, QUICK_TOTAL, Proof, prove
-from cocco.bounds.kept_bounds import memories
 from cocco.bounds.least import lower_bound
-from cocco.candidates.genome import Genome
+from cocco.candidates.genome import Genome, groups_of
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import MAX_STEPS
 from cocco.effort.planned import Planned
 from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
 from cocco.effort.work_units import once
-from cocco.exploration.divided_search import divided_search, is_divided
-from cocco.exploration.founders import Founders, founders
-from cocco.exploration.one_search import one_search
-from cocco.exploration.polish import polish
-from cocco.exploration.question import Question
+from cocco.exploration.memories.proof import Proof, prove
+from cocco.exploration.memories.solved import PLAIN_STEPS, PLAIN_TOTAL
+from cocco.exploration.question.question import Question
+from cocco.exploration.searching.divided_search import search
+from cocco.exploration.searching.polish import polish
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.problem import Problem
 from cocco.search.baselines.annealing import annealing
 from cocco.search.baselines.dynamic import depth_order, dynamic
-from cocco.search.baselines.exact import MAX_STEPS
 from cocco.search.baselines.greedy import greedy
 from cocco.search.baselines.two_step import Partitioned, grid_search, random_search
 from cocco.search.genetic.engine import make_engine
@@ -36,41 +34,44 @@ from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
+PLAIN_PER_LAYER = 1_000_000  #: steps of all memories together in a default search, for each layer; our choice
+AGAIN = 4  #: times PLAIN_STEPS that one memory may take where all depends on it; our choice
+
 
 class Outcome(NamedTuple):
-    """The samples, how many were priced, by which method; `proof` where enumeration was tried.
+    """The samples, how many were priced, by which method; the answer, and a cost that no plan undercuts, if known.
 
-    Samples of exact are the subgraphs that it tried (more than the genomes they would make); those of greedy and dp are
-    the layers priced over the layers of the network. With kept tensors `planned` is the answer and `bound` a cost that
-    no plan undercuts; then samples of exact are the steps of its search.
+    Samples of exact are the steps of its search; those of greedy and dp are the layers priced over the layers of the
+    network.
     """
 
     trace: Trace
     samples: int
     method: str
-    proof: Proof | None = None
+    planned: Planned | None = None  #: None: that of the cheapest sample
+    bound: float | None = None
     gave_up: bool = False
-    planned: Planned | None = None
-    bound: float = 0.0
 
     @property
-    def best(self) -> Sample:
-        """The cheapest sample without kept tensors."""
-        return self.trace.best if self.proof is None or self.proof.best is None else self.proof.best
+    def best(self) -> Planned:
+        """The answer."""
+        return self.planned or planned_of(self.trace.problem, self.trace.best)
 
     @property
     def is_open(self) -> bool:
         """Whether it is unknown if any plan runs: none was found or ruled out, and the user did not stop the search."""
-        if self.planned is not None:
-            cost, bound = self.planned.cost, self.bound
-        else:
-            cost, bound = self.best.cost, 0.0 if self.proof is None else self.proof.lower_bound
-        return cost == math.inf > bound and not self.trace.is_stopped
+        return self.best.cost == math.inf > (self.bound or 0.0) and not self.trace.is_stopped
 
     @property
     def is_proven(self) -> bool:
-        """Whether the answer with kept tensors is the cheapest there is."""
-        return self.planned is not None and self.planned.cost <= self.bound
+        """Whether the answer is the cheapest there is."""
+        return self.bound is not None and self.best.cost <= self.bound
+
+
+def planned_of(problem: Problem, sample: Sample) -> Planned:
+    """Return a genome as plans."""
+    plans = problem.partitions(groups_of(sample.genome.labels))
+    return Planned(sample.genome.capacities, plans, sample.value, sample.cost)
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: bool = False) -> Outcome:
@@ -95,8 +96,8 @@ def layerwise(question: Question) -> Outcome:
 def ruled_out(question: Question) -> Outcome:
     """Return the outcome that nothing runs, not even layer by layer in the largest memory; known before any search."""
     problem = question.problem
-    sample = Sample(Genome(list(range(problem.size)), memories(problem)[-1]), math.inf, math.inf)
-    return Outcome(_trace(question, sample), 1, "layerwise", Proof(sample, math.inf, True, 0))
+    sample = Sample(Genome(list(range(problem.size)), problem.memories[-1]), math.inf, math.inf)
+    return Outcome(_trace(question, sample), 1, "layerwise", bound=math.inf)
 
 
 def stopped(question: Question, labels: list[int], method: str) -> Outcome:
@@ -111,60 +112,56 @@ def stopped(question: Question, labels: list[int], method: str) -> Outcome:
 
 
 def automatic(question: Question, is_start: bool = False) -> Outcome:
-    """Enumerate where a small budget suffices, else search: so most answers come back proven (our choice).
+    """Prove where a small budget suffices, else search: so most answers come back proven (our choice).
 
-    On given hardware the enumeration comes first, and nothing is searched if it finishes. Where the memory is chosen,
-    the search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start
-    of another search, only what is solved quickly is enumerated.
+    On given hardware the proof comes first, and nothing is searched if it finishes. Where the memory is chosen, the
+    search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start of
+    another search, only what is solved quickly is proved.
     """
-    if question.problem.buffers:
-        found = search(question)
-        if found.trace.is_stopped:
-            return found
-        most = QUICK_PER_LAYER * question.problem.size
-        steps, total = question.budget(QUICK_STEPS), question.budget(min(QUICK_TOTAL, most) if is_start else most)
-        proof = prove(question.problem, found.trace.best, question.engine, steps, total)
-        found.trace.is_stopped = proof.is_stopped
-        return found._replace(proof=proof)
-    steps = question.budget(QUICK_STEPS)
-    proof = prove(question.problem, None, question.engine, steps, AGAIN * steps)
-    if proof.is_stopped:
-        return layerwise(question)
-    return _proven(question, proof) if proof.best is not None else search(question)
+    problem, steps = question.problem, question.budget(AGAIN * PLAIN_STEPS)
+    if not problem.buffers:
+        proof = prove(problem, None, question.engine, steps, steps)
+        if proof.is_stopped:
+            return layerwise(question)
+        return _proven(question, proof) or genetic_algorithm(question)
+    found = genetic_algorithm(question)
+    if found.trace.is_stopped:
+        return found
+    most = PLAIN_PER_LAYER * problem.size
+    proof = prove(
+        problem, found.best, question.engine, steps, question.budget(min(PLAIN_TOTAL, most) if is_start else most)
+    )
+    found.trace.is_stopped = proof.is_stopped
+    assert proof.best is not None
+    is_better = proof.best.cost < found.trace.best.cost
+    method = "exact" if is_better else found.method
+    return found._replace(planned=proof.best, bound=proof.lower_bound, method=method)
 
 
-def search(question: Question) -> Outcome:
-    """The genetic algorithm (Cocco, Sec. 4.4) from founders, whose work counts among the samples."""
-    found = Founders([], 0)
-    if question.settings.seeds:
-        asked = question.problem, question.engine, question.settings.islands, question.samples, question.seed
-        found = once(founders, *asked)
-    trace = (divided_search if is_divided(question) else one_search)(question, found)
+def genetic_algorithm(question: Question) -> Outcome:
+    """Return what the genetic algorithm finds, without any proof."""
+    trace = search(question)
     return Outcome(trace, trace.samples, "ga")
 
 
-def enumeration(question: Question) -> Outcome:
+def exact(question: Question) -> Outcome:
     """The exact method (Cocco, Sec. 4.2.1): proven, or "gave_up" with the best of greedy and dynamic programming.
 
     Ctrl-C on given hardware leaves greedy's partition.
     """
-    proof = prove(question.problem, None, question.engine, MAX_STEPS, 4 * MAX_STEPS)
-    if proof.is_stopped:
-        if proof.best is not None:
-            found = _proven(question, proof)
-        elif question.problem.buffers:
+    proof = prove(question.problem, None, question.engine, MAX_STEPS, AGAIN * MAX_STEPS)
+    found = _proven(question, proof)
+    if proof.is_stopped and found is None:
+        if question.problem.buffers:
             return layerwise(question)
+        found = fusion(question)
+    if found is None:
+        if question.problem.buffers:
+            found = genetic_algorithm(question)
         else:
-            found = fusion(question)
-        found.trace.is_stopped = True
-        return found._replace(method="exact")
-    if proof.best is not None:
-        return _proven(question, proof)._replace(gave_up=not proof.is_optimal)
-    if question.problem.buffers:
-        found = search(question)
-    else:
-        found = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
-    return found._replace(method="exact", gave_up=True)
+            found = min((fusion(question), contiguous(question)), key=lambda each: each.trace.best.cost)
+    found.trace.is_stopped |= proof.is_stopped
+    return found._replace(method="exact", gave_up=not found.is_proven)
 
 
 def fusion(question: Question) -> Outcome:
@@ -235,18 +232,16 @@ def certified(problem: Problem, answer: Outcome, effort: float) -> Outcome:
 
     effort: as in `cocco.bounds.certify`.
     """
-    proof = answer.proof or Proof(None, lower_bound(problem), False, 0)
-    if answer.trace.is_stopped or proof.is_optimal or answer.best.cost == math.inf:
+    best, floor = answer.best, lower_bound(problem) if answer.bound is None else answer.bound
+    if answer.trace.is_stopped or answer.is_proven or best.cost == math.inf:
         return answer
-    best = answer.best
     try:
-        tell("bound by solvers", best=best.cost, bound=proof.lower_bound)
-        found = once(_certified, problem, best.genome.labels, effort, best.cost)
+        tell("bound by solvers", best=best.cost, bound=floor)
+        found = once(_certified, problem, problem.labels(best.plans), effort, best.cost)
     except KeyboardInterrupt:
         answer.trace.is_stopped = True
         return answer
-    bound = max(proof.lower_bound, unless_refuted(found, best.cost, proof.lower_bound))
-    return answer._replace(proof=proof._replace(lower_bound=bound, is_optimal=bound >= best.cost))
+    return answer._replace(bound=max(floor, unless_refuted(found, best.cost, floor)))
 
 
 def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, method: str) -> Outcome:
@@ -256,9 +251,14 @@ def _of_labels(question: Question, labels: list[int], costs: SubgraphCosts, meth
     return Outcome(_trace(question, sample), max(1, costs.samples), method)
 
 
-def _proven(question: Question, proof: Proof) -> Outcome:
-    assert proof.best is not None
-    return Outcome(_trace(question, proof.best), max(1, proof.transitions), "exact", proof)
+def _proven(question: Question, proof: Proof) -> Outcome | None:
+    """Return the outcome of a proof; None if it knows neither plans nor that there are none."""
+    best, problem = proof.best, question.problem
+    if best is None:
+        is_ruled_out = proof.lower_bound == math.inf
+        return ruled_out(question)._replace(samples=max(1, proof.steps), method="exact") if is_ruled_out else None
+    trace = _trace(question, Sample(Genome(problem.labels(best.plans), best.memory), best.value, best.cost))
+    return Outcome(trace, max(1, proof.steps), "exact", best, proof.lower_bound)
 
 
 def _trace(question: Question, sample: Sample) -> Trace:
@@ -271,8 +271,8 @@ def _trace(question: Question, sample: Sample) -> Trace:
 Method = Callable[[Question], Outcome]
 HARDWARE_METHODS: dict[str, Method] = {
     "auto": automatic,
-    "ga": search,
-    "exact": enumeration,
+    "ga": genetic_algorithm,
+    "exact": exact,
     "greedy": fusion,
     "dp": contiguous,
     "idp": iterated,
@@ -280,8 +280,8 @@ HARDWARE_METHODS: dict[str, Method] = {
 }
 SPACE_METHODS: dict[str, Method] = {
     "auto": automatic,
-    "ga": search,
-    "exact": enumeration,
+    "ga": genetic_algorithm,
+    "exact": exact,
     "sa": anneal,
     "random": two_step("random"),
     "grid": two_step("grid"),

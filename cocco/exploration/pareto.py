@@ -4,45 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 from typing import Unpack, get_args
 
 import numpy as np
 
-from cocco.bounds.enumeration import Solver
-from cocco.candidates.judge import judged
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
-from cocco.effort.work_units import once
+from cocco.exploration.answers.front import Front, FrontPoint, best_points, with_points
+from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
-from cocco.exploration.front import Front, FrontPoint
-from cocco.exploration.jobs import helped
-from cocco.exploration.kept_front import KeptPoints, best_points, with_points
-from cocco.exploration.kept_pareto import points_with_kept
-from cocco.exploration.lacking import layer_by_layer
-from cocco.exploration.placed_points import placed_front
-from cocco.exploration.polish import LEAST_SAMPLES, polish
-from cocco.exploration.question import Question, question_of
+from cocco.exploration.memories.front import SolvedPoints
+from cocco.exploration.placing.points import placed_front
+from cocco.exploration.question.question import Question, question_of
+from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
+from cocco.exploration.searching.front import memory_points
+from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
-from cocco.problem.names import FrontMethod, Keep, Metric
+from cocco.problem.names import FrontMethod, Keep
 from cocco.problem.plane import Plane
-from cocco.problem.problem import Problem, in_memory, over_space
+from cocco.problem.problem import Problem, over_space
 from cocco.problem.space import Space
-from cocco.search.baselines.greedy import greedy
-from cocco.search.genetic.engine import Engine, make_engine
-from cocco.search.genetic.nsga import Cloud, nsga
-from cocco.search.genetic.population import Population
-from cocco.search.pricing.compiled import subgraph_costs
+from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
-FOUNDERS = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
-FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
-STEPS = 100_000_000  #: of the enumeration of one memory by "exact"; our choice: half a minute compiled
 FRONT_SETTINGS = Settings(population=100, tournament=2)
 """Our choice: each of the 46 memories of the paper's space has one place on the front; tournaments as in NSGA-II."""
 
@@ -79,7 +68,7 @@ def pareto(
     weights
         How much each network counts: one positive number per network, by default 1.
     method
-        "nsga2", or "exact": each memory enumerated, which proves the front between capacity or area and one of the
+        "nsga2", or "exact": each memory solved, which proves the front between capacity or area and one of the
         others.
     tile_rule
         As in `simulator.evaluate`.
@@ -127,22 +116,14 @@ def pareto(
     plane = Plane(question.problem, checked)
     with helped(effort_of(effort, fields)):
         if question.may_run:
-            front = _with_kept(question, plane, method) if keep == "auto" else _without(question, plane, method)
+            front = _front(question, plane, method)
             if front.found:
                 return front
         return _of_one(question, plane, method)
 
 
-def _without(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front without kept tensors."""
-    if method == "exact":
-        cloud, is_proven = enumerated(question, plane)
-        return front_of_cloud(cloud, question.seed, "exact", "optimal" if is_proven else "gave_up")
-    return front_of_cloud(searched(question, plane), question.seed, "nsga2", "feasible")
-
-
-def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
-    """Return the front with kept tensors, built on the one without."""
+def _front(question: Question, plane: Plane, method: FrontMethod) -> Front:
+    """Return the front; with kept tensors it is built on the one without."""
     plain = replace(question, problem=replace(question.problem, keep="none"))
     if method == "exact":
         cloud = empty_cloud(plain, plane)
@@ -150,7 +131,9 @@ def _with_kept(question: Question, plane: Plane, method: FrontMethod) -> Front:
     else:
         cloud = searched(plain, plane)
     rows = [point_of(cloud, row) for row in range(len(cloud.values))]
-    kept = KeptPoints([], False, True) if cloud.is_stopped else points_with_kept(question, plane, method, rows)
+    kept = SolvedPoints([], False, cloud.is_stopped)
+    if not cloud.is_stopped and (method == "exact" or question.problem.keep == "auto"):
+        kept = memory_points(question, plane, method, rows)
     status: Status = "optimal" if kept.is_proven else "gave_up" if method == "exact" else "feasible"
     found, is_stopped = best_points([*kept.found, *rows]), kept.is_stopped
     if found and not is_stopped:
@@ -193,52 +176,6 @@ def front_question(problem: Problem, effort: Effort | LevelName | None, fields: 
     return question_of(problem, chosen, FRONT_SETTINGS)
 
 
-def searched(question: Question, plane: Plane) -> Cloud:
-    """Return the samples of NSGA-II from greedy partitions in several memories, then polished (our choices)."""
-    problem, samples, settings = question.problem, question.samples, question.settings
-    cloud = empty_cloud(question, plane)
-    polishing = int(settings.polish * samples)
-    if polishing < LEAST_SAMPLES * problem.size:
-        polishing = 0
-    try:
-        start, initial = _founders(question, cloud)
-        nsga(cloud, problem, samples - polishing, question.seed, settings, start, initial)
-        if polishing:
-            _polish(question, cloud)
-            nsga(cloud, problem, samples, question.seed, settings, _of_front(cloud))
-    except KeyboardInterrupt:
-        cloud.is_stopped = True
-        if not len(cloud.values):
-            cloud.price(np.arange(problem.size)[None], np.zeros((1, 2), np.int64))
-    return cloud
-
-
-def enumerated(question: Question, plane: Plane) -> tuple[Cloud, bool]:
-    """Return the cheapest partition of each memory, and whether all are proven; layer by layer where one is not."""
-    problem, cloud, is_proven = question.problem, empty_cloud(question, plane), True
-    solver = Solver(problem, question.engine)
-    try:
-        for memory in product(*[range(len(sizes)) for sizes in problem.candidates]):
-            found, _ = solver.solve(memory, STEPS, None)
-            is_proven = is_proven and found is not None
-            labels = list(range(problem.size)) if found is None else found.genome.labels
-            cloud.price(*rows_of(problem, labels, [memory]))
-    except KeyboardInterrupt:
-        cloud.is_stopped = True
-        if not len(cloud.values):
-            cloud.price(np.arange(problem.size)[None], np.zeros((1, 2), np.int64))
-    return cloud, is_proven
-
-
-def front_of_cloud(cloud: Cloud, seed: int, method: FrontMethod, status: Status) -> Front:
-    """Return the front of these samples, its points judged by the simulator; raises Interrupted where it is half."""
-    points = tuple(point_of(cloud, row) for row in range(len(cloud.values)))
-    front = front_with(cloud, seed, method, "stopped" if cloud.is_stopped else status, points)
-    if cloud.is_stopped:
-        raise Interrupted(front)
-    return front
-
-
 def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, points: tuple[FrontPoint, ...]) -> Front:
     """Return a front with these points and the samples of a search."""
     problem = cloud.plane.problem
@@ -255,104 +192,3 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
         points=cloud.points(),
         lacking=() if points else layer_by_layer(problem),
     )
-
-
-def point_of(cloud: Cloud, row: int) -> FrontPoint:
-    """Return a row of a cloud's front as a point priced by the simulator."""
-    plane, values = cloud.plane, cloud.values[row].tolist()
-    labels, capacities = cloud.labels[row].tolist(), cloud.capacities[row].tolist()
-    winner = judged(plane.problem, labels, capacities, values, plane.judged)
-    return FrontPoint(winner.values, winner.accelerator, winner.plans, winner.evaluations)
-
-
-def empty_cloud(question: Question, plane: Plane) -> Cloud:
-    """Return an empty cloud, with an engine for each metric that the objectives need."""
-    engines: dict[str, Engine] = {}
-    for metric in metrics_of(plane.names):
-        problem = of_metric(question.problem, metric)
-        engines[metric] = make_engine(question.engine, problem, question.settings, question.threads)
-    return Cloud(plane, engines, question.samples, question.progress)
-
-
-def of_metric(problem: Problem, metric: Metric) -> Problem:
-    """Return the problem with another metric; tiles and loop orders are still chosen by the problem's first metric."""
-    return replace(problem, objective=replace(problem.objective, metric=metric), chosen_by=problem.metric)
-
-
-def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:
-    """Return greedy partitions in several memories, from small to large: priced, with criteria, and their labels.
-
-    There are none if they would take too many of the samples, as in cocco.exploration.founders.
-    """
-    problem, found = question.problem, list[list[int]]()
-    start = Population.empty(0, problem.size), np.zeros((0, len(cloud.plane.names)))
-    if not question.settings.seeds or question.samples < problem.size:
-        return start, found
-    for number in range(FOUNDERS):
-        if cloud.samples > FOUNDING * question.samples:
-            break
-        share = (number + 1) / (FOUNDERS + 1)
-        memory = [int(share * len(sizes)) for sizes in problem.candidates]
-        given = in_memory(problem, memory)
-        prices = subgraph_costs(given, question.engine)
-        found.append(greedy(given, prices)[0])
-        cloud.spend(min(prices.samples, max(0, cloud.left - 1)))
-        if not cloud.left:
-            break
-        priced, values = cloud.price(*rows_of(problem, found[-1], [memory]))
-        start = start[0].joined(priced), np.concatenate([start[1], values])
-    return start, found
-
-
-def _polish(question: Question, cloud: Cloud) -> None:
-    """Improve partitions of the front by iterated order DP (cocco.exploration.polish), in memories from small to large.
-
-    Each starts from the cheapest known partition that fits, and its result is also priced in all larger memories of the
-    front. As many memories are taken as the samples suffice for, evenly spread, for one metric after another.
-    """
-    problem, metrics = question.problem, metrics_of(cloud.plane.names)
-    memories = list(dict.fromkeys(tuple(each) for each in cloud.capacities.tolist()))
-    memories.sort(key=lambda each: (cloud.plane.machine(each).buffer_bytes, each))
-    least = LEAST_SAMPLES * problem.size + len(memories)
-    wanted = min(len(memories) * len(metrics), cloud.left // least)
-    tasks = [(memory, metric) for memory in memories for metric in metrics]
-    tasks = [tasks[(2 * i + 1) * len(tasks) // (2 * wanted)] for i in range(wanted)]
-    for number, (memory, metric) in enumerate(tasks):
-        share = cloud.left // (len(tasks) - number) - len(memories)
-        if share < least - len(memories):
-            break
-        labels = cheapest(cloud, memory, metric)
-        assert labels is not None, "a memory of the front has a partition"
-        given = of_metric(problem, metric)
-        found = once(polish, given, labels, memory, share, question.seed, question.engine)
-        cloud.spend(min(found.samples, cloud.left - 1))
-        larger = [each for each in memories if all(a >= b for a, b in zip(each, memory))]
-        cloud.price(*rows_of(problem, found.labels, larger[: cloud.left]))
-        if found.is_stopped:
-            raise KeyboardInterrupt
-
-
-def cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int] | None:
-    """Return the labels on the front that cost least in this metric, among memories no larger than this one."""
-    column = next(i for i, name in enumerate(cloud.plane.names) if metric_of(name) == metric)
-    buffers = len(cloud.plane.problem.buffers)
-    rows = np.flatnonzero((cloud.capacities[:, :buffers] <= np.array(memory[:buffers])).all(axis=1))
-    if not len(rows):
-        return None
-    labels: list[int] = cloud.labels[rows[cloud.values[rows, column].argmin()]].tolist()
-    return labels
-
-
-def _of_front(cloud: Cloud) -> tuple[Population, np.ndarray]:
-    """Return the genomes on the front, without their cost, and their criteria."""
-    nothing = np.zeros(len(cloud.values))
-    return Population(cloud.labels, cloud.capacities, nothing, nothing), cloud.values
-
-
-def rows_of(
-    problem: Problem, labels: Sequence[int], memories: Sequence[Sequence[int]]
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return one partition in several memories as rows of labels and of capacities."""
-    capacities = np.zeros((len(memories), 2), np.int64)
-    capacities[:, : len(problem.buffers)] = [list(memory)[: len(problem.buffers)] for memory in memories]
-    return np.tile(np.array(labels, dtype=np.int64), (len(memories), 1)), capacities

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
+from itertools import product
 from typing import Any, Unpack, get_args
 
 from cocco.problem.buildable import buildable
@@ -16,7 +17,7 @@ from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
-from simulator.evaluate import Evaluation
+from simulator.evaluate import Evaluation, evaluate
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
 from simulator.model.equivalence import Models
@@ -147,10 +148,24 @@ class Problem:
         """The capacities of each buffer that is chosen, in bytes, ascending."""
         return tuple(self.buffers.values())
 
+    @cached_property
+    def memories(self) -> tuple[tuple[int, ...], ...]:
+        """Every memory that may be chosen, as positions in the candidates; on given hardware there is only one."""
+        return tuple(product(*[range(len(sizes)) for sizes in self.candidates]))
+
+    def memory_of(self, accelerator: Accelerator) -> tuple[int, ...]:
+        """Return the memory of hardware of this problem, as positions in the candidates."""
+        return tuple(sizes.index(getattr(accelerator, name)) for name, sizes in self.buffers.items())
+
     def accelerator_of(self, capacities: Sequence[int]) -> Accelerator:
         """Return the accelerator of these capacities, given as positions in the candidates."""
         chosen: dict[str, Any] = {name: sizes[i] for (name, sizes), i in zip(self.buffers.items(), capacities)}
         return replace(self.accelerator, **chosen) if chosen else self.accelerator
+
+    def evaluations(self, plans: Sequence[Partition], accelerator: Accelerator) -> tuple[Evaluation, ...]:
+        """Return what the simulator says of a plan of each network on this hardware."""
+        pairs = zip(self.networks, plans)
+        return tuple(evaluate(network, plan, accelerator, self.tile_rule) for network, plan in pairs)
 
     def cost(self, evaluations: Sequence[Evaluation]) -> float:
         """Return the objective as the simulator prices it, one evaluation per network."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import cocco
 import workloads
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.mapping import MAPPERS
 from cocco.mapping import mapper as mapping
 from experiments.common import command, searches

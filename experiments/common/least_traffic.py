@@ -11,7 +11,7 @@ import math
 import cocco
 import simulator
 import workloads
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.problem.names import Keep
 from cocco.scheduling.searches.beam import WIDTH
 from experiments.common.searches import method_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import cocco
 import workloads
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator

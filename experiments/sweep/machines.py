@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from cocco.candidates.code import code_version, difference, made_by
-from cocco.exploration.machines import MachinesError, check_workers, connected
+from cocco.exploration.workers.machines import MachinesError, check_workers, connected
 from experiments.sweep.points import Point, SweepError, source_of
 from experiments.sweep.task import Ended, Task, compute, message_of, printable
 from workloads.errors import one_line

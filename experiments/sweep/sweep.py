@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from cocco.exploration.worker import end_with
+from cocco.exploration.workers.worker import end_with
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
 from experiments.sweep.task import Ended, Task, compute_and_keep, keep

@@ -4,8 +4,9 @@ subgraph                 one subgraph: its tensors, in(S), out(S), which layer r
 tiling, regions          the consumption-centric scheme; MAIN and SIDE                        2, 3
 tiles                    which tiles are tried for a subgraph that is held                     3
 loops, orders, groups    a single layer: what its windows read; what each loop order moves     3
-cheapest, least_room     the cheapest loop order in given memory; the least memory             3
-together                 what a loop order moves when several cores run it                      7
+goal, dense, cheapest    what is minimized; the cheapest loop order in given memory            3
+least_room               the least memory in which a loop order runs                           3
+on_cores                 what a loop order moves when several cores run it                      7
 loop_regions             what a loop order holds, tensor by tensor                             3
 schemes                  several cores: channels dealt, columns mirrored                       7
 updates, traffic         the pieces in which tensors are made; the bytes that this moves      2, 5

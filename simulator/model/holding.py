@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from simulator.model.kept import Kept
-from simulator.model.layer.tiles import Candidates, TileShape
 from simulator.model.price import Shortage
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.ways import OneCore, ways_of
 from simulator.model.subgraph.apart import groups_apart
 from simulator.model.subgraph.regions import Region, Tiling, activation_bytes
 from simulator.model.subgraph.subgraph import Subgraph
+from simulator.model.subgraph.tiles import Candidates, TileShape
 
 
 class Holding:

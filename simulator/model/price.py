@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from simulator.model.layer.orders import LoopPlan
-from simulator.model.layer.tiles import TileShape
 from simulator.model.schemes.moved import CoreScheme
+from simulator.model.subgraph.tiles import TileShape
 from simulator.technology import Technology
 
 OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone

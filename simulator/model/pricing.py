@@ -12,16 +12,16 @@ from __future__ import annotations
 from simulator.model.holding import Holding
 from simulator.model.kept import NOTHING, Reserved
 from simulator.model.layer.cheapest import cheapest_plan
-from simulator.model.layer.goal import Goal, Room
+from simulator.model.layer.goal import Goal, Room, energy_of
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.layer.orders import LoopPlan
-from simulator.model.layer.tiles import TileShape
 from simulator.model.price import OF_LOOPS, OF_WEIGHTS, Price, Shortage
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
 from simulator.model.schemes.ways import OneCore
 from simulator.model.subgraph.loop_regions import loop_regions
 from simulator.model.subgraph.regions import Residency
+from simulator.model.subgraph.tiles import TileShape
 
 __all__ = ["OF_LOOPS", "OF_WEIGHTS", "Price", "PricingRules", "Shortage", "SubgraphModel"]
 
@@ -195,7 +195,7 @@ class SubgraphModel(Holding):
         """Return the sort key, smaller is better: the metric, then EMA, energy, latency, the larger tile."""
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
-        energy = goal.pj(price, slots)
+        energy = energy_of(goal, price, slots)
         first = {"ema": ema, "energy": energy, "latency": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
@@ -242,19 +242,20 @@ class SubgraphModel(Holding):
     def looped(self, way: LoopWay, plan: LoopPlan) -> Price:
         """Return the price of a single layer in a loop order, as all cores run it."""
         rules = self.rules
-        is_streamed = plan.ema_weight_bytes > self.weights or plan.ema_input_bytes > rules.batch * self.inputs
+        moved = plan.totals
+        is_streamed = moved.ema_weight_bytes > self.weights or moved.ema_input_bytes > rules.batch * self.inputs
         cycles = rules.crew.cycles(way.part, way.samples)
         if not rules.mapper.is_flat:
             cycles = rules.mapper.work(way.part, way.samples, 1, plan.tile).cycles
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
-            plan.ema_weight_bytes, plan.ema_input_bytes, plan.ema_output_bytes,
-            plan.global_buffer_bytes, plan.weight_buffer_bytes, plan.crossbar_bytes,
-            self.operations + plan.rescalings, cycles,
-            plan.global_written_bytes, plan.weight_written_bytes,
+            moved.ema_weight_bytes, moved.ema_input_bytes, moved.ema_output_bytes,
+            moved.global_buffer_bytes, moved.weight_buffer_bytes, moved.crossbar_bytes,
+            self.operations + moved.rescalings, cycles,
+            moved.global_written_bytes, moved.weight_written_bytes,
             scheme=way.scheme,
             operation_extra=self.operation_extra,
-            rescalings=plan.rescalings,
+            rescalings=moved.rescalings,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

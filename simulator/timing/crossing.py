@@ -40,7 +40,7 @@ def working_cores(model: SubgraphModel, price: Price) -> dict[int, tuple[int, ..
     layers, crew = model.subgraph.layers, model.rules.crew
     if price.loops is not None:
         team = model.loop_way(price).loops.team
-        return dict.fromkeys(layers, tuple(range(team.alike + sum(count for _, count in team.others))))
+        return dict.fromkeys(layers, tuple(range(team.alike + sum(part.team.alike for part in team.others))))
     if crew.cores == 1:
         return dict.fromkeys(layers, (0,))
     way = model.way(price)

@@ -89,17 +89,17 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
         return _scaled(moves.nest.moved(terms, together), total)
 
     weights, arriving = (
-        moved(moves.weights, plan.ema_weight_bytes),
+        moved(moves.weights, plan.totals.ema_weight_bytes),
         layer.batch * layer.repeat * layer.stays.arriving_bytes,
     )
-    inputs = moved(moves.inputs, plan.ema_input_bytes - arriving)
+    inputs = moved(moves.inputs, plan.totals.ema_input_bytes - arriving)
     inputs[0] += arriving  # inputs kept from now on are loaded whole, before anything is computed
     own = weights if layer.team.cores == 1 else moves.nest.moved(moves.weights, together)  # of one core
     return _Steps(
         inputs,
         weights,
         moved(moves.work, compute_slots),
-        moved(moves.outputs, plan.ema_output_bytes),
+        moved(moves.outputs, plan.totals.ema_output_bytes),
         max(moves.nest.moved(moves.ahead, together)[1:], default=0),
         0 if layer.stays.output else max(moves.nest.moved(moves.behind, together)[:-1], default=0),
         None if sum(own) <= plan.weight_bytes else max(own[1:], default=0),

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from simulator.model.layer import groups, orders
-from simulator.model.layer.cheapest import Room
+from simulator.model.layer.goal import Goal, Room, energy_of, holds, least_slots
 from simulator.model.layer.loops import LoopLayer
 from simulator.model.layer.orders import LoopPlan, Loops
 
@@ -19,7 +19,7 @@ def every_plan(layer: LoopLayer, room: Room) -> Iterator[LoopPlan]:
         range(1, layer.batch + 1), range(1, layer.rows.windows + 1), range(1, layer.columns.windows + 1)
     ):
         for plan in plans(layer, orders.grid_of(layer, (rows, columns)), at_once):
-            if room.holds(plan.activation_bytes, plan.weight_bytes):
+            if holds(room, plan.activation_bytes, plan.weight_bytes):
                 yield plan
 
 
@@ -32,7 +32,7 @@ def _dense(layer, grid, at_once):
     chunks, slices = _sizes(part.outputs, layer.word), _sizes(part.reduction, layer.word)[:-1]
     for chunk in chunks:
         loops = Loops(1, chunk, part.reduction, chunk, at_once)
-        for mode in orders.modes_of(grid):
+        for mode in grid.modes:
             yield orders.tiles_chunks(layer, grid, mode, loops)
             yield orders.chunks_tiles(layer, grid, mode, loops)
             for kept in chunks[:-1]:
@@ -41,10 +41,10 @@ def _dense(layer, grid, at_once):
                 yield orders.chunks_partly(layer, grid, mode, loops._replace(kept=kept))
             for inputs in slices:
                 yield orders.tiles_slices(layer, grid, mode, loops._replace(slice=inputs))
-        yield orders.whole_chunks(layer, grid, orders.whole_mode(grid), loops)
-        yield orders.chunks_whole(layer, grid, orders.whole_mode(grid), loops)
+        yield orders.whole_chunks(layer, grid, grid.whole, loops)
+        yield orders.chunks_whole(layer, grid, grid.whole, loops)
     units = max(units for units, _ in part.units)
-    for mode in orders.block_modes(layer, grid):
+    for mode in grid.blocks:
         for chunk, words in product(chunks, range(1, units)):
             for inner in _sizes(chunk, layer.word) if mode.name == "block" else [chunk]:
                 yield orders.block_slices(layer, grid, mode, Loops(1, chunk, words * layer.word, inner, at_once))
@@ -53,18 +53,25 @@ def _dense(layer, grid, at_once):
 def _apart(layer, grid, at_once):
     if not layer.weights:
         yield groups.running_sums(layer)
-    for mode, step in product(orders.modes_of(grid), _sizes(max(layer.producers), layer.word)):
+    for mode, step in product(grid.modes, _sizes(max(layer.producers), layer.word)):
         yield groups.channels_tiles(layer, grid, mode, step, at_once)
 
 
 def _joined(layer, grid, at_once):
     for step in _sizes(layer.outputs, layer.word) if layer.kind == "join" else [layer.outputs]:
-        for mode in orders.modes_of(grid):
-            yield groups.joined_channels(layer, grid, mode, step)
-            yield groups.joined_tiles(layer, grid, mode, step)
+        yield groups.joined(layer, grid, orders.CT, step)
+        yield groups.joined(layer, grid, orders.TC, step)
 
 
 def _norm(layer, grid, at_once):
     yield from _joined(layer, grid, at_once)
-    for mode, kept in product(orders.modes_of(grid), [0, *_sizes(layer.outputs, layer.word)]):
-        yield groups.two_passes(layer, grid, mode, kept)
+    for kept in [0, *_sizes(layer.outputs, layer.word)]:
+        yield groups.two_passes(layer, grid, kept)
+
+
+def key(goal: Goal, plan: LoopPlan) -> tuple[float, ...]:
+    """Return the sort key, smaller is better: the metric, then EMA, energy, the larger tile, fewer bytes held."""
+    ema, slots = plan.ema_bytes, least_slots(goal, plan.totals)
+    energy = energy_of(goal, plan.totals, slots)
+    first = {"ema": (ema, energy), "energy": (energy, ema), "latency": (slots, ema, energy)}[goal.metric]
+    return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)

@@ -8,6 +8,7 @@ from simulator.execution.count.count import Count
 from simulator.execution.count.stays import Lies
 from simulator.execution.layer import LayerPlan
 from simulator.model.layer.cheapest import Room, plans_of
+from simulator.model.layer.goal import holds
 from simulator.model.layer.loops import loop_layer
 from simulator.model.layer.orders import LoopPlan
 from tests.helpers.random_layers import random_layer
@@ -23,7 +24,7 @@ def some_plans(seed: int, most: int = 6, make=random_layer) -> tuple[Network, in
     room = Room(activation, rng.choice((None, None, 80, 300, 1000, 10000)))
     plans = list(dict.fromkeys(plans_of(loop_layer(network, 0, batch), room, rng.choice(("bands", "all")))))
     for plan in plans:
-        assert room.holds(plan.activation_bytes, plan.weight_bytes), plan
+        assert holds(room, plan.activation_bytes, plan.weight_bytes), plan
     orders = {plan.order: plan for plan in plans}
     return network, batch, list(dict.fromkeys([*orders.values(), *rng.sample(plans, min(most, len(plans)))]))
 
@@ -35,8 +36,8 @@ def loops_of(plan: LoopPlan) -> LayerPlan:
 
 def claim_of(plan: LoopPlan) -> Count:
     """Return the numbers of a plan."""
-    names = [name for name in Count._fields[:7] if name in LoopPlan._fields]
-    return Count(*(getattr(plan, name) for name in names), global_written_bytes=plan.global_written_bytes)
+    numbers = plan._asdict() | plan.totals._asdict()
+    return Count(**{name: numbers[name] for name in (*Count._fields[:7], "global_written_bytes") if name in numbers})
 
 
 def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:

@@ -11,7 +11,6 @@ from simulator.execution.claims import plan_of
 from simulator.execution.judge import ROOMY, count_plan
 from simulator.execution.layer import LayerPlan, run_parts
 from simulator.model.layer.cheapest import Room, plans_of
-from simulator.model.layer.on_cores import together
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
@@ -34,7 +33,7 @@ def random_loops(seed: int) -> Iterator[tuple[Network, Accelerator, SubgraphMode
         for way in model.loop_ways:
             plans = list(plans_of(way.loops, Room(int(10 ** rng.uniform(1.3, 4)), None), "bands"))
             for plan in rng.sample(plans, min(2, len(plans))):
-                yield network, chip, model, model.looped(way, together(way.loops, plan))
+                yield network, chip, model, model.looped(way, plan)
 
 
 def check_loops(network: Network, chip: Accelerator, model: SubgraphModel, price: Price) -> str:

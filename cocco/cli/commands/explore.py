@@ -37,11 +37,12 @@ from cocco.cli.running.resume import Resumed, add_resume
 from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise, compromise
 from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
-from cocco.exploration.limits import Limited, minimize
-from cocco.exploration.result import Result
+from cocco.exploration.limits import minimize
 from cocco.output.folders.written import addresses
 from cocco.output.folders.written import cores as cores_folder
 from cocco.output.folders.written import run as run_folder
@@ -72,7 +73,7 @@ def add_options(parser: Parser) -> None:
     add_addresses(parser)
     parser.add_argument(
         "--check-addresses", action="store_true",
-        help="split what fits by its bytes but finds no addresses, and price it again; implies --addresses",
+        help="split subgraphs that fit by their bytes but find no addresses, and price them again; implies --addresses",
     )  # fmt: skip
     add_search(
         parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
@@ -124,7 +125,7 @@ def run(options: Namespace) -> int:
     if options.minimize is not None or options.limits:
         return _explore_limited(options)
     if options.compare and len(options.networks) == 1:
-        raise UsageError("--compare needs two networks or more: one network shares its memory with nobody")
+        raise UsageError("--compare needs two networks or more: one network alone shares no memory")
     options.addresses |= options.check_addresses
     space = space_of(options)
     networks = [load(name, options) for name in options.networks]
@@ -182,11 +183,11 @@ def _shown(
         shown = map_text if options.addresses else height_text
         return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
 
-    def save(seconds: float) -> list[Path]:
+    def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
             return []
         told = about(options, settings, result, content, seconds)
-        return run_folder.save(folder, result, told, maps if options.addresses else ())
+        return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
@@ -220,14 +221,14 @@ def _explore_cores(options: Namespace) -> int:
         return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
 
     def show(axis: CoresAxis) -> Shown:
-        def save(seconds: float) -> Sequence[Path]:
+        def save(seconds: float, is_stopped: bool) -> Sequence[Path]:
             if folder is None or not any(result.plans for result in axis.results):
                 return []
 
             def said(cores: int, result: Result) -> dict[str, Any]:
                 return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)
 
-            return cores_folder.save(folder, axis, said)
+            return cores_folder.save(folder, axis, said, is_stopped)
 
         return Shown(axis.to_json(), lambda: cores_text(axis), save)
 

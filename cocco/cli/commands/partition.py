@@ -29,8 +29,8 @@ from cocco.cli.running.proofs import proof
 from cocco.cli.running.runs import hardware_notes
 from cocco.cli.running.searches import Progress, Shown, run_search
 from cocco.effort.settings import Settings
+from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import partition
-from cocco.exploration.result import Result
 from cocco.output.folders.written import addresses
 from cocco.output.text.plans.addresses import changes_text, height_text
 from cocco.output.text.searches.search import partition_text
@@ -78,7 +78,7 @@ def run(options: Namespace) -> int:
             print(f"cocco: note: {note}", file=sys.stderr)
         maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
 
-        def save(_: float) -> list[Path]:
+        def save(_: float, is_stopped: bool) -> list[Path]:
             if output is None or not result.plans:
                 return []
             result.plan.save(output, result.accelerator)

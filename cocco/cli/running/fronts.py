@@ -13,8 +13,8 @@ from cocco.cli.options.options import keep_of
 from cocco.cli.options.output import check_folder, output_path
 from cocco.cli.running.resume import Resumed
 from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
 from cocco.output.folders.written import front as front_folder
 from simulator.hardware_files import MACHINE
 
@@ -46,10 +46,10 @@ def search_front(
     def show(found: Front | Limited) -> Shown:
         content = to_json(found)
 
-        def save(seconds: float) -> Any:
+        def save(seconds: float, is_stopped: bool) -> Any:
             if folder is None or found.lacking:
                 return []
-            return front_folder.save(folder, found, about(options, settings, found, content, seconds))
+            return front_folder.save(folder, found, about(options, settings, found, content, seconds), is_stopped)
 
         return Shown(content, lambda: text(found), save)
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from cocco.cli.options.hardware import DEFAULTS, MAPPER, flag
 from cocco.cli.options.networks import STEP
-from cocco.exploration.front import buffer_bytes
-from cocco.exploration.result import Result
+from cocco.exploration.answers.front import buffer_bytes
+from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import capacity
 from simulator.hardware_files import MACHINE
 

@@ -17,10 +17,10 @@ from cocco.cli.running.interrupts import STOPPED
 from cocco.cli.running.progress import shown as progress_shown
 from cocco.cli.running.resume import Resumed
 from cocco.effort.stages import watched_by
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.result import Result
 from cocco.exploration.cores import CoresAxis
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited
-from cocco.exploration.result import Result
 from cocco.output.folders.written.about import About, versions
 from cocco.output.folders.written.ready import ready
 from cocco.output.text.searches.search import work_of
@@ -36,7 +36,8 @@ class Shown(NamedTuple):
 
     content: dict[str, Any]  #: what --json prints
     text: Callable[[], str]
-    save: Callable[[float], Sequence[Path]]  #: writes the files and returns their paths; takes the seconds it took
+    save: Callable[[float, bool], Sequence[Path]]
+    """Writes the files and returns their paths; takes the seconds of the search, and whether Ctrl-C ended it."""
     proofs: Sequence[str] = ()  #: the commands that execute the plans
 
 
@@ -69,7 +70,7 @@ def run_search(
         shown = show(found)
         try:
             if folder:
-                written = shown.save(seconds)
+                written = shown.save(seconds, is_stopped)
         finally:
             print_answer(options, lambda: shown.content, shown.text)
         if steps is not None and not is_stopped:

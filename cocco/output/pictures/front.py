@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output.pictures.style import SIZE_INCHES
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA

@@ -21,8 +21,8 @@ from cocco.problem.criteria import CRITERIA
 if TYPE_CHECKING:
     import pandas
 
-from cocco.exploration.ranges import MARGINS, band_edges
-from cocco.exploration.result import Result
+from cocco.exploration.answers.ranges import MARGINS, band_edges
+from cocco.exploration.answers.result import Result
 from cocco.output.pictures.style import MB, SIZE_INCHES
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
@@ -53,7 +53,7 @@ def cost_figure(result: Result) -> Figure:
         axes.set_ylabel(f"cost (MB) = capacity{whose} + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
-        label = "proved optimum, by enumeration" if result.status == "optimal" else "the answer, improved afterwards"
+        label = "proved optimum" if result.status == "optimal" else "the answer, improved afterwards"
         axes.axhline(result.cost / MB, color="black", linestyle=":", label=label)
     _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
     axes.legend(loc="upper right")
@@ -111,7 +111,7 @@ def _on_top(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _with_others(result: Result, capacity: pandas.Series, value: pandas.Series) -> tuple[pandas.Series, pandas.Series]:
-    """Return the sizes (KB) and what is known of them with those that were priced beside the search."""
+    """Return the sizes (KB) and what is known of them with those that were priced in addition to the search."""
     import pandas
 
     priced = [

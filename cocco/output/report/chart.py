@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cocco.candidates.rounding import SAME
 from cocco.problem.criteria import Criterion
 
 CELLS = 160  #: across and up; of the samples in a cell only the first is drawn, our choice: more cannot be told apart
 SHOWN = 0.98  #: share of the samples that are drawn; the worst lie outside
-PROVED = 1e-9  #: relative; a price that is as near to its bound is the least, but for rounding
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class Chart:
 
 def is_proved(price: float | None, least: float | None) -> bool:
     """Return whether a price is known that no plan undercuts."""
-    return price is not None and least is not None and least >= price * (1 - PROVED)
+    return price is not None and least is not None and least >= price * (1 - SAME)
 
 
 def below_the_line(chart: Chart) -> list[int]:
@@ -126,7 +126,7 @@ def below_the_line(chart: Chart) -> list[int]:
         price, least = chart.y[0][i], bounds[i]
         if price is not None:
             line = min(line, price)
-        elif least is None or chart.x[i] + alpha * least < (chart.x[i] + alpha * line) * (1 - 2 * PROVED):
+        elif least is None or chart.x[i] + alpha * least < (chart.x[i] + alpha * line) * (1 - 2 * SAME):
             found.append(i)
     return found
 

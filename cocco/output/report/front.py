@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cocco.exploration.ranges import MARGINS
+from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.placing import Placing
 from cocco.output.folders.read.run import Run
-from cocco.output.report.chart import PROVED, Axis, Chart, Grid, Limit, Slider, cloud, is_proved
+from cocco.output.report.chart import SAME, Axis, Chart, Grid, Limit, Slider, cloud, is_proved
 from cocco.output.report.words import work_of
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted
 from cocco.output.text.searches.front import shown
@@ -86,7 +86,7 @@ def _known(run: Run, names: Sequence[str], best: Sizes, counted: int) -> dict[Si
         sizes = tuple(size for _, size in each.buffers)
         before = found.get(sizes, (None, None))[0]
         price = min((value for value in (before, each.value) if value is not None), default=None)
-        if each.cost is not None and each.value is not None and each.bound >= each.cost * (1 - PROVED):
+        if each.cost is not None and each.value is not None and each.bound >= each.cost * (1 - SAME):
             least: float | None = price
         else:
             least = max(0.0, each.bound - each.size_bytes * counted) / run.alpha if run.alpha else None
@@ -113,7 +113,7 @@ def _others(run: Run) -> float | None:
     """Return a bound that all sizes not in the ranges exceed: 0 without ranges, None if all are listed."""
     if run.ranges is None:
         return 0.0
-    return run.ranges.most(MARGINS[-1]) * (1 + PROVED) if run.ranges.others else None  # whatever rounding does
+    return run.ranges.most(MARGINS[-1]) * (1 + SAME) if run.ranges.others else None  # whatever rounding does
 
 
 def _cloud(run: Run, counted: int) -> dict[str, Any]:

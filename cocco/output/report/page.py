@@ -8,7 +8,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from cocco.exploration.ranges import MARGINS
+from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.read import read
 from cocco.output.folders.read.run import Run

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cocco.exploration.front import buffer_bytes
+from cocco.exploration.answers.front import buffer_bytes
 from cocco.output.folders.read.read import read
 from cocco.output.folders.read.run import Run
 from cocco.output.report.words import STATUS

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import workloads
-from cocco.exploration.ranges import Candidate
+from cocco.candidates.rounding import SAME
+from cocco.exploration.answers.ranges import Candidate
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
 from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, said_plan
@@ -28,7 +29,6 @@ from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
 MAX_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
-SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
 WHOLE = "This network cannot be read from here, so its activations are not split into MAIN and SIDE."
 OTHERWISE = (
     "This version, or the network as it is now, prices the plan otherwise, so its activations are not split into MAIN "
@@ -41,7 +41,7 @@ BUILT_IN: Networks = {}
 
 @dataclass(frozen=True)
 class Planned:
-    """One network's plan in one memory. link: its file beside the page. partition: None where it cannot be priced."""
+    """One network's plan in one memory. link: its file next to the page. partition: None where it cannot be priced."""
 
     machine: Accelerator
     network: RunNetwork
@@ -195,7 +195,7 @@ def _loaded(name: str, networks: Networks) -> Network | None:
 
 
 def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, networks: Networks) -> Planned:
-    """Return the plan of an answer: its prices as the run has them, the rest where this version prices it alike."""
+    """Return the plan of an answer: its prices as the run has them, the rest where this version prices it equally."""
     whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
     loaded = _loaded(network.name, networks)
     if loaded is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 
-from cocco.exploration.ranges import MARGINS
+from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.placing import Placing
 from cocco.output.folders.read.run import Run, RunNetwork

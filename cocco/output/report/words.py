@@ -105,8 +105,7 @@ def work_of(run: Run | FrontRun) -> str:
     """Return what the `samples` of a run are."""
     if isinstance(run, FrontRun):
         return "samples"
-    keep = run.about.settings.get("keep", "none")
-    return counted_as(run.method, keep, run.points["generation"].nunique(), len(run.points))
+    return counted_as(run.method, run.points["generation"].nunique())
 
 
 def front_sentence(run: FrontRun) -> str:

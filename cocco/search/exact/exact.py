@@ -7,14 +7,20 @@ each in one of two ways, as in decode.py:
     written     DRAM has one; it stays until its next reader, and may be dropped there
 
 Every other tensor that has readers left lies in DRAM. A step runs any subgraph that may run, in any order. The order
-decides what is on chip meanwhile, so a layer that can only run alone is no longer run at once. Each output that is read
-later is written, kept, or both. Each input that is loaded and that others still read may stay. Each tensor that was
-kept and written and is read here may be dropped. Dropping a tensor later than right after a read would only take room.
+decides what is on chip meanwhile. Each output that is read later is written, kept, or both. Each input that is loaded
+and that others still read may stay. Each tensor that was kept and written and is read here may be dropped. Dropping a
+tensor later than right after a read would only take room.
+
+Where nothing may be kept (Cocco, Sec. 4.2.1), a state is the set of layers that have run: the rest of a plan depends on
+nothing else of the past (state compression, Jangda et al.). A step then runs a subgraph in one way only, and a layer
+that can only run alone runs at once.
 
 The cost is a sum over steps. The rest of a plan costs at least the floors of the layers that have not run, and one load
 of each tensor in DRAM that has readers left. States are expanded in the order of cost plus this bound; of equal ones
 those that have run more layers come first, then those found first. So the first state in which all layers have run is
 the cheapest. States for which the sum reaches `below` are not expanded: if there are no others, no plan costs less.
+Where nothing may be kept, equal ones come in the order of their subgraphs, then of their layers. So of equally cheap
+plans the answer has the fewest subgraphs, then the largest ones last, then it is the first found.
 
 If much fits, a state has thousands of steps, most of them useless: a tensor that might stay is written. So steps that
 clearly exceed the bound of their state wait, and the state is expanded again when it is their turn (partial expansion:
@@ -30,6 +36,7 @@ import math
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
+from cocco.effort.budgets import MAX_SETS, MAX_STATES, MAX_STEPS
 from cocco.search.exact.moves import Ceiling, Memo, Moves, OutOfBudgetError
 from cocco.search.exact.question import Group, KeepQuestion
 from cocco.search.exact.state import START, Trail, bits, members, spans_of
@@ -39,9 +46,6 @@ from cocco.search.exact.window import (
     MANY_SETS,
     MANY_STATES,
     MANY_STEPS,
-    MAX_SETS,
-    MAX_STATES,
-    MAX_STEPS,
     NO_WAY,
     NONE_BELOW,
     ROUNDS,
@@ -55,6 +59,7 @@ from cocco.search.exact.window import (
 from simulator.partition.intervals import Span
 
 Status = Literal["optimal", "gave_up", "infeasible", "none_below"]
+Rank = tuple[int, int]  #: subgraphs of a way, layers that had run before the last of them
 
 
 class ExactPlan(NamedTuple):
@@ -135,7 +140,8 @@ class Search:
         self.moves = Moves(memo, window, limits, merges)
         self.cost: dict[Place, float] = {}
         self.came_from: dict[Place, tuple[Place, int]] = {}
-        self.queue: list[tuple[float, int, int, Place]] = []
+        self.rank: dict[Place, Rank] = {}  # of the way to a state
+        self.queue: list[tuple[float, Rank, int, Place]] = []
         self.pushed = 0
         self.is_cut = False
         self.least, self.reached = 0.0, 0  # the bound of the state being expanded; layers
@@ -173,7 +179,7 @@ class Search:
     def _go_on(self, place: Place, bound: float) -> None:
         """Expand a state: reach all states that it leads to, except by steps that wait."""
         cost, rounds = self.cost[place], self.rounds[place]
-        limit = bound * (1 + SLACK * GROWTH**rounds) if rounds < ROUNDS else math.inf
+        limit = bound * (1 + SLACK * GROWTH**rounds) if self.moves.keeps and rounds < ROUNDS else math.inf
         self.rounds[place] = rounds + 1
         ceiling = Ceiling(cost, limit, self.left_after)
         for group, price, there in self.moves.from_place(place, ceiling):
@@ -186,7 +192,9 @@ class Search:
     def _push(self, place: Place, bound: float) -> None:
         self.bound[place] = bound
         self.pushed += 1
-        heappush(self.queue, (bound, -place.executed.bit_count(), self.pushed, place))
+        layers = place.executed.bit_count()
+        turn = (0, -layers) if self.moves.keeps else (self.rank[place][0], layers)
+        heappush(self.queue, (bound, turn, self.pushed, place))
 
     def counts(self) -> tuple[int, int, int]:
         """Return the number of states, of steps, and the most layers that had run in an expanded state."""
@@ -205,7 +213,10 @@ class Search:
         """Record a way to a state if it is the cheapest so far and may still lead to a plan that is cheap enough."""
         raw = place
         place = self.alike.first(raw)
-        if place in self.cost and cost >= self.cost[place]:
+        rank = (0, 0)
+        if before is not None and not self.moves.keeps:
+            rank = self.rank[before][0] + 1, before.executed.bit_count()
+        if place in self.cost and (cost, rank) >= (self.cost[place], self.rank[place]):
             return
         bound = cost + self.floor(place)
         if bound >= self.limits.below:
@@ -213,7 +224,7 @@ class Search:
             return
         if place not in self.cost and len(self.cost) == self.limits.states:
             raise OutOfBudgetError(MANY_STATES)
-        self.cost[place], self.rounds[place] = cost, 0
+        self.cost[place], self.rank[place], self.rounds[place] = cost, rank, 0
         if before is not None:
             self.came_from[place], self.raw[place] = (before, group), raw
         self._push(place, bound)

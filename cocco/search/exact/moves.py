@@ -6,20 +6,11 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from cocco.effort.budgets import LOOK_STEPS, MAX_SETS, PRICE_STEPS
 from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
 from cocco.search.exact.state import members
-from cocco.search.exact.window import (
-    LOOK_STEPS,
-    MANY_SETS,
-    MANY_STEPS,
-    MAX_SETS,
-    PRICE_STEPS,
-    Limits,
-    Place,
-    Window,
-    all_of,
-)
+from cocco.search.exact.window import MANY_SETS, MANY_STEPS, Limits, Place, Window, all_of
 
 DEFAULT = Limits()
 
@@ -48,8 +39,24 @@ class Memo:
             self.upward[v] = 1 << v
             for p in members(producers):
                 self.upward[v] |= self.upward[p]
+        self.alone = 0 if question.may_keep else self._alone()
         self.fits: dict[int, bool | None] = {}  # None: met, not looked at
         self.prices: dict[KeptStep, float] = {}
+
+    def _alone(self) -> int:
+        """Return the layers that share a subgraph with none of their readers.
+
+        A larger subgraph with such a layer u, whose producers have run, would contain a reader v of u and, being
+        convex, all layers on paths from u to v.
+        """
+        downward, found = [0] * self.count, 0  # per layer: itself and its descendants
+        for u in reversed(range(self.count)):
+            downward[u] = 1 << u
+            for v in members(self.consumers[u]):
+                downward[u] |= downward[v]
+            between = (downward[u] & self.upward[v] for v in members(self.consumers[u]))
+            found |= (not any(self.question.may_fit(tuple(members(each))) for each in between)) << u
+        return found
 
     def make_room(self, limits: Limits) -> None:
         """Forget everything if a search might not find room for its prices."""
@@ -88,10 +95,12 @@ class Moves:
     """The steps that lead from the states of one window; counts the work."""
 
     def __init__(self, memo: Memo, window: Window, limits: Limits, merges: bool = True) -> None:
-        """merges: whether one state stands for all equivalent ones (alike.py)."""
+        """merges: whether one plan stands for all equivalent ones: by interchangeable tensors, or by order."""
         self.memo, self.question, self.window, self.limits = memo, memo.question, window, limits
         self.inside = window.goal.executed & ~window.start.executed
         self.needed = window.goal.unwritten | window.goal.written
+        self.keeps = self.question.may_keep or any((*window.start[1:], self.needed))  # or a state is only what has run
+        self.at_once = memo.alone & self.inside if merges and not self.keeps and not window.units else 0
         self.readers = [consumers & self.inside for consumers in memo.consumers]
         self.layers = list(members(self.inside))
         self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
@@ -123,15 +132,28 @@ class Moves:
     def from_place(self, place: Place, ceiling: Ceiling | None = None) -> Iterator[tuple[int, float, Place]]:
         """Yield subgraph, price and next state of every way to run a step, except those beyond the ceiling."""
         for group in self._groups(place.executed):
-            yield from self._steps(place, group, ceiling or self.none)
+            if self.keeps:
+                yield from self._steps(place, group, ceiling or self.none)
+            else:
+                price = self._price(KeptStep(tuple(members(group)), 0, *self._crossing(group), 0, 0))
+                if price < math.inf:
+                    yield group, price, Place(place.executed | group, 0, 0)
 
     def _groups(self, executed: int) -> list[int]:
-        """Return the sets of layers that can run next and may fit (cocco.search.baselines.exact, _steps)."""
+        """Return the sets of layers that can run next and may fit, each once.
+
+        A set S starts with a ready layer and grows by a layer w that reads it, with the ancestors of w that have not
+        run. Complete: a connected S whose producers have run or are in S is a union of such closures; as long as part
+        of it is missing, an edge leads from the part built so far to the rest, never back, since the part is closed.
+        Growth stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only
+        run alone runs at once: that excludes no order of the others.
+        """
         if executed in self.groups:
             return self.groups[executed]
         found: list[int] = []
         seen: set[int] = set()
-        for v in self.layers:
+        first = next((v for v in members(self.at_once & ~executed) if not self.upward[v] & ~executed ^ 1 << v), None)
+        for v in self.layers if first is None else [first]:
             unit = self.upward[v] & ~executed
             if executed >> v & 1 or (unit & self.heads).bit_count() > 1 or unit in seen:
                 continue
@@ -144,7 +166,7 @@ class Moves:
                     continue
                 found.append(group)
                 readers = 0
-                for u in members(group):
+                for u in members(group) if first is None else ():
                     readers |= self.readers[u]
                 for w in members(readers & ~group):
                     grown = group | self.upward[w] & ~executed
@@ -168,6 +190,15 @@ class Moves:
             known = group.bit_count() == 1 or self.question.may_fit(tuple(members(group)))
             self.memo.fits[group] = known
         return known
+
+    def _crossing(self, group: int) -> tuple[int, int]:
+        """Return the tensors that a subgraph loads and writes where nothing is kept."""
+        loaded = stored = 0
+        for v in members(group):
+            loaded |= self.memo.reads[v]
+            is_read = self.memo.consumers[v] & ~group
+            stored |= bool(is_read or self.question.network.is_output[v]) << v
+        return loaded & ~group, stored
 
     def _steps(self, place: Place, group: int, ceiling: Ceiling) -> Iterator[tuple[int, float, Place]]:
         """Yield every way to run a subgraph."""

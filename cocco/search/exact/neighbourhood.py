@@ -12,7 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from cocco.candidates.rounding import SUMMED
 from cocco.candidates.stream import Stream
+from cocco.effort.budgets import REPRICE_STEPS, WINDOW_STATES, WINDOW_STEPS
 from cocco.search.exact.route import Priced, Pricing
 from cocco.search.exact.window import FOUND, MANY_SETS, MANY_STATES, MANY_STEPS, Limits, Way, Window
 
@@ -21,9 +23,6 @@ Searcher = Callable[[Window, Limits], Way]
 CAPS = (1, 2, 3, 4, 6, 0)  #: layers of a subgraph, 0 for any number
 MERGED = (-1, -2)  #: subgraphs as they are, or two of them together
 KINDS = CAPS + 2 * MERGED
-STATES, STEPS = 60_000, 1_200_000  #: of one window, our choice: some 150 ms of the compiled engine
-WINDOW_STEPS = 2_000  #: what a window takes beside its search: to price a plan again
-ROUNDING = 1e-12  #: relative; above what the order of summation can change
 LEAST, FIRST = 4.0, 16.0  #: layers of a window: at least, at first
 
 
@@ -33,7 +32,7 @@ class Neighbourhood:
     def __init__(self, pricing: Pricing, search: Searcher, stream: Stream, plan: Priced, least: float = 0.0) -> None:
         """least: a cost that no plan undercuts; a walk that reaches it ends."""
         self.pricing, self.search, self.stream, self.plan = pricing, search, stream, plan
-        self.least = least * (1 + ROUNDING)
+        self.least = least * (1 + SUMMED)
         self.layers = len(pricing.question.network.layers)
         self.sizes = dict.fromkeys((*CAPS, *MERGED), FIRST)  # layers of a window, by cap
         self.steps = 0
@@ -71,15 +70,15 @@ class Neighbourhood:
         """Take the cheapest way through a window if the plan then costs no more; return where the window now ends."""
         plan = self.plan
         largest = max(group.bit_count() for group in plan.route.groups[first:last])
-        below = plan.cost_of(first, last) * (1 + ROUNDING)
+        below = plan.cost_of(first, last) * (1 + SUMMED)
         window, units = plan.window(first, last), max(cap, largest) if cap else 0
         if cap < 0:
             window, units = window._replace(units=plan.route.groups[first:last]), -cap
-        way = self.search(window, Limits(STATES, STEPS, below, units))
-        self.steps += way.steps + WINDOW_STEPS
+        way = self.search(window, Limits(WINDOW_STATES, WINDOW_STEPS, below, units))
+        self.steps += way.steps + REPRICE_STEPS
         if way.why in (MANY_STATES, MANY_STEPS, MANY_SETS):
             self.sizes[cap] = max(LEAST, self.sizes[cap] * 0.93)
-        elif way.steps < STEPS // 8:
+        elif way.steps < WINDOW_STEPS // 8:
             self.sizes[cap] = min(self.sizes[cap] * 1.1, float(self.layers))
         if way.why == FOUND:
             new = self.pricing.priced(plan.route.with_way(first, last, way))

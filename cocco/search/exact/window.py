@@ -12,14 +12,10 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from cocco.effort.budgets import MAX_STATES, MAX_STEPS
 from workloads.network.network import Network
 
-MAX_STATES = 2_000_000  #: our choice: the Transformer takes 1,200,000 at 512 KB, some 600 MB in the compiled engine
-MAX_SETS = 1_000_000  #: sets of layers that are looked at; our choice
-MAX_STEPS = 100_000_000  #: our choice: 5 to 10 seconds of the compiled engine
 SLACK, GROWTH, ROUNDS = 1e-4, 4.0, 8  #: steps wait that exceed their state by so much, then more; our choice
-LOOK_STEPS = 5  #: steps of a set of layers that is new,
-PRICE_STEPS = 45  #: and those of a price (cocco.search.baselines.exact)
 
 
 class Place(NamedTuple):

@@ -16,13 +16,13 @@ from cocco.problem.problem import Problem
 from cocco.search.genetic.cloud_snapshot import Parents, cloud_keeper
 from cocco.search.genetic.engine import Engine, HalfGeneration
 from cocco.search.genetic.population import Population
+from cocco.search.pricing.samples import Rows
 
 if TYPE_CHECKING:
     import pandas
     from deap import base
 
 OF_FRONT = ("labels", "capacities", "values")
-OF_SAMPLES = ("number", "generation", "capacities", "subgraphs", "values")  #: what is kept of every sample
 
 
 class Cloud:
@@ -38,10 +38,11 @@ class Cloud:
         size = plane.problem.size
         self.labels, self.capacities = np.zeros((0, size), np.int64), np.zeros((0, 2), np.int64)  # of the front
         self.values = np.zeros((0, len(plane.names)))
-        none = np.zeros(0, np.int64), np.zeros(0, np.int32)
-        self._columns: list[tuple[np.ndarray, ...]] = [
-            (*none, np.zeros((0, len(plane.problem.buffers)), np.int32), none[1], self.values)
-        ]
+        number, few = np.zeros(0, np.int64), np.zeros(0, np.int32)
+        sizes = np.zeros((0, len(plane.problem.buffers)), np.int32)
+        self._rows = Rows({
+            "number": number, "generation": few, "capacities": sizes, "subgraphs": few, "values": self.values
+        })  # fmt: skip
 
     @property
     def left(self) -> int:
@@ -76,10 +77,10 @@ class Cloud:
         front = front_of(everything)
         labels, capacities = np.concatenate([self.labels, priced.labels]), priced.capacities
         capacities = np.concatenate([self.capacities, capacities])
-        kept = capacities[len(self.values) :, : len(self.plane.problem.buffers)].astype(np.int32)
-        generation = np.full(count, self.generation, np.int32)
+        kept = capacities[len(self.values) :, : len(self.plane.problem.buffers)]
+        generation = np.full(count, self.generation)
         # from here on all together: the user may stop the search anywhere
-        self._columns.append((number, generation, kept, subgraphs.astype(np.int32), values))
+        self._rows.append(number, generation, kept, subgraphs, values)
         self.labels, self.capacities, self.values = labels[front], capacities[front], everything[front]
         self.samples, self.generation = self.samples + count, self.generation + 1
         if self.progress is not None:
@@ -88,8 +89,7 @@ class Cloud:
 
     def state(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         """Return all samples and the front as plain data and arrays."""
-        joined = [np.concatenate(column) for column in zip(*self._columns)]
-        arrays = {f"samples_{name}": column for name, column in zip(OF_SAMPLES, joined)}
+        arrays = {f"samples_{name}": column for name, column in self._rows.columns.items()}
         arrays |= {f"front_{name}": getattr(self, name) for name in OF_FRONT}
         return {"samples": self.samples, "generation": self.generation}, arrays
 
@@ -97,7 +97,7 @@ class Cloud:
         """Become the cloud with this state."""
         for name in OF_FRONT:
             setattr(self, name, arrays[f"front_{name}"])
-        self._columns = [tuple(arrays[f"samples_{name}"] for name in OF_SAMPLES)]
+        self._rows = Rows({name: arrays[f"samples_{name}"] for name in self._rows.columns})
         self.samples, self.generation = plain["samples"], plain["generation"]
 
     def points(self) -> pandas.DataFrame:
@@ -106,7 +106,7 @@ class Cloud:
 
         from cocco.problem.criteria import CRITERIA
 
-        number, generation, capacities, subgraphs, values = (np.concatenate(each) for each in zip(*self._columns))
+        number, generation, capacities, subgraphs, values = self._rows.columns.values()
         columns = {"sample": number, "generation": generation}
         for i, (name, sizes) in enumerate(self.plane.problem.buffers.items()):
             columns[f"{name}_bytes"] = np.array(sizes)[capacities[:, i]]

@@ -8,11 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from cocco.candidates.genome import Genome
+from cocco.effort.work_units import stored
 from cocco.search.pricing.genomes import Sample
 
 BUFFERS = 2  #: columns for capacities; those that a problem does not choose hold 0
 
 
+@stored
 class Population(NamedTuple):
     """Row i of each array is genome i: labels (int64), positions of its capacities, Formula 1, and the cost."""
 

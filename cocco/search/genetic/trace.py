@@ -1,10 +1,9 @@
-"""Trace: what a search did. Every sample in arrays, statistics per generation in DEAP's logbook, the best genome."""
+"""Trace: what a search did. Every sample and the statistics of every generation in arrays, and the best genome."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from deap import tools
@@ -17,12 +16,13 @@ from cocco.search.genetic.generations import Generations, of_one
 from cocco.search.genetic.individual import Individual
 from cocco.search.genetic.population import Population
 from cocco.search.pricing.genomes import Sample
+from cocco.search.pricing.samples import Rows, Seen
 
-if TYPE_CHECKING:
-    import pandas
-
-
-COLUMNS = ("number", "generation", "capacities", "subgraphs", "value", "cost")  #: what is kept of a sample
+#: what is kept of a sample, besides the positions of its capacities, and of a generation
+SAMPLE = {"number": np.int64, "generation": np.int32, "subgraphs": np.int32, "value": np.float64, "cost": np.float64}
+GENERATION = {"generation": np.int64, "samples": np.int64} | dict.fromkeys(
+    ("best_cost", "min_cost", "mean_cost", "std_cost"), np.float64
+) | {"distinct": np.int64}  # fmt: skip
 
 
 class Trace:
@@ -40,10 +40,11 @@ class Trace:
         self.engine = engine
         self.is_stopped = False
         self.hall = tools.HallOfFame(1)
-        self.logbook = tools.Logbook()
         self._open: list[Sample] = []
         self._closed = 0
-        self._columns: list[tuple[np.ndarray, ...]] = []
+        none = {name: np.empty(0, kind) for name, kind in SAMPLE.items()}
+        self._rows = Rows(none | {"capacities": np.empty((0, len(problem.buffers)), np.int32)})
+        self._generations = Rows({name: np.empty(0, kind) for name, kind in GENERATION.items()})
 
     @property
     def samples(self) -> int:
@@ -89,38 +90,36 @@ class Trace:
     def record_all(self, generations: Generations) -> None:
         """Keep generations of the same size; their statistics are looked at together, as that takes least."""
         made, costs = generations.made, generations.costs
-        number, each = len(self.logbook), len(made.cost) // len(costs)
+        first, each = self._generations.count, len(made.cost) // len(costs)
         least = np.minimum.accumulate(made.cost.reshape(len(costs), each).min(axis=1))
         if len(self.hall):
             least = np.minimum(least, self.best.cost)
         with np.errstate(invalid="ignore"):  # of costs that are infinite there is no deviation
             deviations = costs.std(axis=1)
-        rows = zip(costs.min(axis=1), costs.mean(axis=1), deviations, generations.distinct.tolist(), least)
-        generation = np.repeat(np.arange(number, number + len(costs), dtype=np.int32), each)
+        numbers = np.arange(first, first + len(costs))
         samples = np.arange(self._closed + 1, self._closed + len(made.cost) + 1)
         capacities = made.capacities[:, : len(self.problem.buffers)]
         if generations.best is not None:  # from here on all together: the user may stop the search anywhere
             self.hall.update([Champion(generations.best)])
-        for i, (low, mean, deviation, distinct, best) in enumerate(rows):
-            self.logbook.record(
-                generation=number + i, samples=self._closed + (i + 1) * each, best_cost=best, min_cost=low,
-                mean_cost=mean, std_cost=deviation, distinct=distinct,
-            )  # fmt: skip
+        self._rows.append(samples, np.repeat(numbers, each), made.subgraphs, made.value, made.cost, capacities)
+        self._generations.append(
+            numbers, samples[each - 1 :: each], least, costs.min(axis=1), costs.mean(axis=1), deviations,
+            generations.distinct,
+        )  # fmt: skip
         self._closed += len(made.cost)
-        self._columns.append((samples, generation, capacities, made.subgraphs, made.value, made.cost))
         if self.progress is not None:
             self.progress(self._closed, self.wanted, self.best.cost)
 
     def follow(self, later: Trace) -> None:
         """Take over the generations of a search that came after this one, numbered on."""
-        before, generations = self._closed, len(self.logbook)
-        best = self.best.cost if len(self.hall) else math.inf
-        for number, generation, *rest in later._columns:
-            self._columns.append((number + before, generation + generations, *rest))
-        for record in later.logbook:
-            samples, cost = record["samples"] + before, min(record["best_cost"], best)
-            number = record["generation"] + generations
-            self.logbook.record(**record | {"generation": number, "samples": samples, "best_cost": cost})
+        before, generations = self._closed, self._generations.count
+        rows, told = later._rows.columns, later._generations.columns
+        rows |= {"number": rows["number"] + before, "generation": rows["generation"] + generations}
+        told |= {"generation": told["generation"] + generations, "samples": told["samples"] + before}
+        if len(self.hall):
+            told["best_cost"] = np.minimum(told["best_cost"], self.best.cost)
+        self._rows.append(*rows.values())
+        self._generations.append(*told.values())
         self.hall.update(later.hall)
         self._closed += later.samples
         self.is_stopped = later.is_stopped
@@ -129,19 +128,18 @@ class Trace:
         """Return all of a trace whose generations are closed, as plain data and arrays."""
         best = self.best
         plain = {
-            "samples": self._closed, "logbook": [_plain(record) for record in self.logbook],
+            "samples": self._closed,
             "best": [best.genome.labels, list(best.genome.capacities), best.value, best.cost],
         }  # fmt: skip
-        joined = [np.concatenate(column) for column in zip(*self._columns)]
-        return plain, {f"samples_{name}": column for name, column in zip(COLUMNS, joined)}
+        kept = {"samples": self._rows, "generations": self._generations}
+        return plain, {f"{what}_{name}": column for what, rows in kept.items() for name, column in rows.columns.items()}
 
-    def restore(self, plain: dict[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
+    def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Become the trace with this state."""
         labels, capacities, value, cost = plain["best"]
         self.hall.update([Champion(Sample(Genome(labels, tuple(capacities)), value, cost))])
-        self._columns = [tuple(arrays[f"samples_{name}"] for name in COLUMNS)]
-        for record in plain["logbook"]:
-            self.logbook.record(**record)
+        self._rows = Rows({name: arrays[f"samples_{name}"] for name in self._rows.columns})
+        self._generations = Rows({name: arrays[f"generations_{name}"] for name in self._generations.columns})
         self._closed = plain["samples"]
 
     def stop(self) -> None:
@@ -150,37 +148,11 @@ class Trace:
         if self._open:
             self.close()
 
-    def history(self) -> pandas.DataFrame:
-        """Return one row per generation; costs are those of the generation, its elite included."""
-        import pandas
-
-        return pandas.DataFrame(list(self.logbook))
-
-    def points(self) -> pandas.DataFrame:
-        """Return one row per genome, in order, with its number among the samples.
-
-        Bytes of one core, subgraphs in all networks; `value` is Formula 1.
-        """
-        import pandas
-
-        parts = dict(zip(COLUMNS, zip(*self._columns)))
-        joined = {name: np.concatenate(parts[name]) for name in COLUMNS if name != "capacities"}
-        machine, buffers = self.problem.accelerator, self.problem.buffers
-        names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
-        columns = {"sample": joined["number"], "generation": joined["generation"]}
-        for i, name in enumerate(names):
-            sizes = np.full(len(joined["cost"]), getattr(machine, name))
-            if buffers:
-                sizes = np.array(buffers[name])[np.concatenate([each[:, i] for each in parts["capacities"]])]
-            columns[f"{name}_bytes"] = sizes
-        columns |= {name: joined[name] for name in ("subgraphs", "value", "cost")}
-        columns["best_cost"] = np.minimum.accumulate(joined["cost"])
-        return pandas.DataFrame(columns, copy=False)  # there may be millions
-
-
-def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a record with the numbers of numpy as those of Python."""
-    return {name: value.item() if isinstance(value, np.generic) else value for name, value in record.items()}
+    def seen(self) -> Seen:
+        """Return all samples and generations so far."""
+        return Seen(
+            self._rows.columns, self._generations.columns, self.problem.accelerator, self.problem.buffers
+        )  # fmt: skip
 
 
 class Champion(Individual):

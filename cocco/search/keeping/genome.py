@@ -56,6 +56,7 @@ class Decoder:
 
     def __init__(self, problem: Problem, models: int = MODELS, prices: int = PRICES, model: Modeller | None = None):
         self.problem = problem
+        self.keeps = problem.keep == "auto"  #: else nothing stays
         self._model = lru_cache(models)(model or self._new_model)
         self._price = lru_cache(prices)(self._new_price)
         self._floor = lru_cache(models)(self._new_floor)
@@ -76,6 +77,8 @@ class Decoder:
         if len(fitting) < len(alone):
             return Decoded(steps, (), None)
         plain = added(fitting)
+        if not self.keeps:
+            return Decoded(steps, (), plain)
         run = _Run(self, i, steps, fitting, machine)
         rows = run.settled()
         spans = tuple(sorted(stay.span for stay in run.stays))
@@ -220,10 +223,8 @@ class _Run:
 def decoded(problem: Problem, genome: Genome) -> tuple[Partition, ...]:
     """Return the plan of each network, with its order and kept intervals, that the searches price for a genome.
 
-    The genome is that of a sample: after in-situ split. With Problem.keep "none" nothing is kept.
+    The genome is that of a sample: after in-situ split.
     """
-    if problem.keep == "none":
-        return problem.partitions(groups_of(genome.labels))
     found = Decoder(problem).decode(genome.labels, problem.accelerator_of(genome.capacities))
     return tuple(
         Partition.from_ids(network, each.groups, problem.metric, each.spans)

@@ -1,4 +1,4 @@
-# The cheapest way to run a subgraph in given memory: simulator/model/pricing.py, tiles.py
+# The cheapest way to run a subgraph in given memory: simulator/model/pricing.py, subgraph/tiles.py
 
 cdef struct Choice:  # the cheapest way, tile and samples at once so far
     i64 found
@@ -7,7 +7,7 @@ cdef struct Choice:  # the cheapest way, tile and samples at once so far
     Row row
 
 
-cdef struct Outputs:  # simulator.model.layer.tiles.Candidates
+cdef struct Outputs:  # simulator.model.subgraph.tiles.Candidates
     i64 rows
     i64 columns
 
@@ -24,7 +24,7 @@ cdef int price_beside(
 ) noexcept nogil:
     """The same beside kept tensors; loops: of a single layer, where other than those of the network."""
     cdef i64 left = memory.activations - memory.reserved
-    cdef Winner best
+    cdef Best best
     cdef int status
     collect(net, w, layers, count)
     if kept is not NULL:
@@ -45,29 +45,30 @@ cdef int price_beside(
 
 
 cdef int price_in_loops(
-    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Winner* best
+    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Best* best
 ) noexcept nogil:
     """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most."""
     cdef i64 v = w.subgraph.tensors[0]
     cdef Room room
     cdef LoopGoal goal
     cdef int status
-    room.activations, room.weights = memory.activations - memory.reserved, memory.weights
-    room.is_shared = m.is_shared
+    room.activation, room.weights = memory.activations - memory.reserved, SHARED if m.is_shared else memory.weights
     goal.metric, goal.dram, goal.crossbar = m.metric, m.dram, m.crossbar
-    goal.port, goal.crossbar_port, goal.operation = m.port, m.crossbar_port, m.operation
-    goal.activations, goal.weights, goal.leakage = memory.activation_pj, memory.weight_pj, memory.static_pj
-    goal.slots = cycles * m.bandwidth
+    goal.widths[0], goal.widths[1], goal.operation = m.port, m.crossbar_port, m.operation
+    goal.activation, goal.activation_write = memory.activation_pj.read, memory.activation_pj.write
+    goal.weights, goal.weights_write = memory.weight_pj.read, memory.weight_pj.write
+    goal.static, goal.slots = memory.static_pj, cycles * m.bandwidth
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
+    moved = &best.plan.totals
     row.ema = best.ema
-    row.global_buffer, row.weight_buffer = best.plan.totals.global_buffer, best.plan.totals.weight_buffer
-    row.crossbar = best.plan.totals.crossbar
-    row.operations = m.batch * net.operations[v] + best.plan.totals.rescalings
+    row.global_buffer, row.weight_buffer = moved.global_buffer_bytes, moved.weight_buffer_bytes
+    row.crossbar = moved.crossbar_bytes
+    row.operations = m.batch * net.operations[v] + moved.rescalings
     row.operation_extra = m.batch * net.operation_extra[v]
     row.slots = slots_of(m, cycles, row.ema, row.crossbar)
-    row.global_written, row.weight_written = best.plan.totals.written, best.plan.totals.weights_written
+    row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 
 
@@ -84,7 +85,7 @@ cdef Outputs outputs_of(Net* net, Work* w) noexcept nogil:
 cdef int hold_largest(
     Net* net, Machine* m, Work* w, i64 room, i64 at_once, Memory* memory, Outputs* last, Choice* best
 ) noexcept nogil:
-    """simulator.model.layer.tiles.Candidates.largest: the largest square that fits, and the tallest band above it."""
+    """simulator.model.subgraph.tiles.Candidates.largest: the largest square that fits, and the tallest band above it."""
     cdef i64 i, area = 0, need, low, high, middle, rows
     cdef int status
     for i in range(m.tile_count):
@@ -120,7 +121,7 @@ cdef int hold_largest(
 
 
 cdef i64 band_rows(i64 extent, i64 position) noexcept nogil:
-    """The element at this position of simulator.model.layer.tiles.equal_sizes(extent)."""
+    """The element at this position of simulator.model.subgraph.tiles.equal_sizes(extent)."""
     cdef i64 size = extent
     while position:
         size = ceil_div(extent, (extent - 1) // (size - 1) + 1)
@@ -129,7 +130,7 @@ cdef i64 band_rows(i64 extent, i64 position) noexcept nogil:
 
 
 cdef i64 first_cut(i64 extent, i64 least) noexcept nogil:
-    """How many of simulator.model.layer.tiles.equal_sizes(extent) are at least so high."""
+    """How many of simulator.model.subgraph.tiles.equal_sizes(extent) are at least so high."""
     cdef i64 size = extent, count = 0
     while size >= least:
         count += 1

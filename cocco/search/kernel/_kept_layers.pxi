@@ -8,7 +8,7 @@ cdef LoopLayer layer_beside(
     cdef i64 i, u, size
     if layer.is_large:  # has nothing but that, and is answered by the readable code
         return layer
-    layer.passing, layer.broadcast = spare, spare + layer.producer_count
+    layer.passing, layer.broadcast = spare, <Map*>(spare + layer.producer_count)
     layer.loaded = layer.operands_loaded = layer.broadcast_count = layer.unmet_bytes = layer.stays.arriving_bytes = 0
     layer.most_bits = 0
     for i in range(layer.producer_count):
@@ -23,7 +23,7 @@ cdef LoopLayer layer_beside(
         layer.operands_loaded += row_bytes(layer.passing[also.places[i]], layer.producer_bits[also.places[i]])
     for i in range(layer.whole_count):
         if not has(kept.on_chip, also.whole[i]):
-            memcpy(layer.broadcast + 4 * layer.broadcast_count, layer.whole + 4 * i, 4 * sizeof(i64))
+            layer.broadcast[layer.broadcast_count] = layer.whole[i]
             layer.broadcast_count += 1
     for i in range(net.producer_start[v], net.producer_start[v + 1]):
         u = net.producers[i]

@@ -9,13 +9,12 @@ cdef class KeptPrices:
     cdef i64 words
     cdef u64[:, ::1] sets
     cdef object words_of    # the same, for Python
+    cdef object problem
+    cdef bint sees_layers   # beside kept tensors, from the first such price on
     cdef i64[::1] spare # of layer_beside
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem):
-        self.kernel, self.scratch = kernel, scratch
-        if kernel.kept_layers == NULL:
-            kernel._fill_kept_layers(problem)
-        self.spare = np.zeros(kernel.kept_numbers + 1, dtype=np.int64)
+        self.kernel, self.scratch, self.problem = kernel, scratch, problem
         self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
         kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.words = kernel.net.tensors // 64 + 1
@@ -51,12 +50,24 @@ cdef class KeptPrices:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         return status == FITS
 
-    cdef int price_set(self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row):
+    cdef int see_layers(self) except -1:
+        """Fill in how layers look beside kept tensors."""
+        if self.kernel.kept_layers == NULL:
+            self.kernel._fill_kept_layers(self.problem)
+        self.spare = np.zeros(self.kernel.kept_numbers + 1, dtype=np.int64)
+        self.sees_layers = True
+        return 0
+
+    cdef int price_set(
+        self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row
+    ) except -1:
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
         cdef LoopLayer layer
         cdef LoopLayer* loops = NULL
         self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
         if count == 1 and kept is not NULL and self.kernel.machine.has_loops:
+            if not self.sees_layers:
+                self.see_layers()
             layer = layer_beside(&self.kernel.net, &self.kernel.kept_layers[layers[0]], layers[0], kept, &self.spare[0])
             loops = &layer
         return price_beside(

@@ -11,7 +11,7 @@ cdef enum:  # why the search ends
 
 cdef struct Waiting:  # an entry of the queue
     double bound
-    i64 layers
+    i64 turn[2]         # of equal ones
     i64 number
     i64 state
 
@@ -48,8 +48,10 @@ cdef struct Drop:  # a tensor that may be dropped after a step
 cdef inline bint before(Waiting* a, Waiting* b) noexcept nogil:
     if a.bound != b.bound:
         return a.bound < b.bound
-    if a.layers != b.layers:
-        return a.layers > b.layers
+    if a.turn[0] != b.turn[0]:
+        return a.turn[0] < b.turn[0]
+    if a.turn[1] != b.turn[1]:
+        return a.turn[1] < b.turn[1]
     return a.number < b.number
 
 
@@ -98,6 +100,7 @@ cdef class KeptSearch:
     cdef double below, least, slack, growth, limit, skipped
     cdef i64 most_rounds
     cdef list arrays
+    cdef bint keeps         # else a state is only what has run
     cdef bint is_exhaustive, is_noting  # all states below a cost; and then their steps
     cdef list noted         # steps: from, to, subgraph, price
     cdef i64 most_noted
@@ -123,6 +126,8 @@ cdef class KeptSearch:
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
+    cdef u64* alone         # layers that share a subgraph with none of their readers, where nothing may be kept
+    cdef u64* at_once       # those of them that run as soon as they may
     # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
     cdef i64 inside_count
     cdef i64* inside
@@ -138,6 +143,8 @@ cdef class KeptSearch:
     cdef Sets states
     cdef double* cost
     cdef i64* parent
+    cdef i64* taken         # subgraphs of the way there, where nothing is kept,
+    cdef i64* last          # and the layers that had run before the last of them
     cdef i64* group_of      # the subgraph that led there, by number
     cdef double* bound_of   # while it waits, else infinite
     cdef i64* rounds        # in which it has gone on
@@ -146,6 +153,7 @@ cdef class KeptSearch:
     cdef i64* fits          # -1: not known
     cdef i64* mark          # of the last downset that met it
     cdef u64* inputs
+    cdef double* passing    # their cost where nothing is kept, below 0: not known
     # downsets: their subgraphs, their floor, their live tensors
     cdef Sets downsets
     cdef i64* begin
@@ -198,11 +206,13 @@ cdef class KeptSearch:
         self.make_sets(&self.states, self.state_room, 3 * words)
         self.cost = <double*>self.room_for(self.state_room, np.float64)
         self.parent, self.group_of = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
+        self.taken, self.last = <i64*>self.room_for(self.state_room), <i64*>self.room_for(self.state_room)
         self.bound_of = <double*>self.room_for(self.state_room, np.float64)
         self.rounds = <i64*>self.room_for(self.state_room)
         self.make_sets(&self.groups, self.most_sets, words)
         self.fits, self.mark = <i64*>self.room_for(self.groups.room), <i64*>self.room_for(self.groups.room)
         self.inputs = <u64*>self.room_for(self.groups.room * words)
+        self.passing = <double*>self.room_for(self.groups.room, np.float64)
         self.make_sets(&self.downsets, DOWNSETS * self.state_room, words)
         self.begin, self.end = <i64*>self.room_for(self.downsets.room), <i64*>self.room_for(self.downsets.room)
         self.floor = <double*>self.room_for(self.downsets.room, np.float64)
@@ -222,6 +232,9 @@ cdef class KeptSearch:
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
+        self.alone, self.at_once = <u64*>self.held(np.zeros(words), np.uint64), <u64*>self.room_for(words)
+        if not self.may_keep:
+            find_alone(self)
         self.queue_room = 0
         self.alike, self.has_alike = alike, alike.is_any
         if self.has_alike:
@@ -398,6 +411,7 @@ cdef class KeptSearch:
         for i in range(words):
             self.needed[i] = self.goal[words + i] | self.goal[2 * words + i]
             self.beyond[i] = 0
+        self.keeps = self.may_keep or any((*start[1:], *goal[1:]))
         for u in range(self.kernel.net.tensors):
             self.tie[u] = -1
         self.inside_count = 0
@@ -426,6 +440,7 @@ cdef class KeptSearch:
         cdef u64* needs = self.spare + words
         for i in range(words):
             self.heads[i] = 0 if units else self.goal[i] & ~self.start[i]
+            self.at_once[i] = 0 if self.keeps or self.is_exhaustive else self.alone[i] & self.heads[i]
         if not units:
             memcpy(self.upward, self.ancestors, self.size * words * sizeof(u64))
         for each in units:
@@ -472,7 +487,7 @@ cdef class KeptSearch:
         cdef i64 i
         for i in range(self.rounds[state]):
             factor *= self.growth
-        self.limit = self.least * (1 + factor) if self.rounds[state] < self.most_rounds else INFINITY
+        self.limit = self.least * (1 + factor) if self.keeps and self.rounds[state] < self.most_rounds else INFINITY
         self.skipped = INFINITY
         self.rounds[state] += 1
         if go_on(self, state):
@@ -494,12 +509,16 @@ cdef class KeptSearch:
     cdef int reach(self, const u64* place, double cost, i64 parent, i64 group) except -1:
         """Note a way to a state if it is the cheapest so far and leaves a chance; 1 where the search must end."""
         cdef const u64* raw = place
-        cdef i64 found, downset
+        cdef i64 found, downset, taken = 0, last = 0
         cdef double bound
+        if parent >= 0 and not self.keeps:
+            taken, last = self.taken[parent] + 1, self.layers_of(parent)
         if self.uses_alike:
             place = first_alike(self, place)
         found = find_set(&self.states, place, 3 * self.words)
-        if found >= 0 and cost >= self.cost[found]:
+        if found >= 0 and (cost > self.cost[found] or (cost == self.cost[found] and (
+            taken > self.taken[found] or (taken == self.taken[found] and last >= self.last[found])
+        ))):
             return 0
         downset = downset_of(self, place)
         bound = cost + least_left(self, downset, place)
@@ -516,6 +535,7 @@ cdef class KeptSearch:
             memcpy(self.raw + 2 * found * self.words, raw + self.words, 2 * self.words * sizeof(u64))
         self.rounds[found] = 0
         self.cost[found], self.parent[found], self.group_of[found] = cost, parent, group
+        self.taken[found], self.last[found] = taken, last
         return self.push(bound, found)
 
     cdef int push(self, double bound, i64 state) except -1:
@@ -530,7 +550,8 @@ cdef class KeptSearch:
             self.queue = grown
         self.pushed += 1
         self.bound_of[state] = bound
-        entry.bound, entry.layers, entry.number, entry.state = bound, self.layers_of(state), self.pushed, state
+        entry.bound, entry.number, entry.state, at = bound, self.pushed, state, self.layers_of(state)
+        entry.turn[0], entry.turn[1] = self.taken[state], -at if self.keeps else at
         at = self.waiting
         self.waiting += 1
         while at:

@@ -8,9 +8,68 @@ cdef int go_on(KeptSearch s, i64 state) except -1:
     if s.uses_alike:
         note_ties(s, s.states.members + 3 * state * s.words)
     for k in range(s.begin[downset], s.end[downset]):
-        if run_group(s, state, s.listed[k]):
+        if run_group(s, state, s.listed[k]) if s.keeps else run_passing(s, state, s.listed[k]):
             return 1
     return 0
+
+
+cdef int find_alone(KeptSearch s) except -1:
+    """Memo._alone"""
+    cdef i64 u, v, w, j, count
+    for u in range(s.size):
+        put(s.alone, u)
+        for j in range(s.kernel.graph.consumer_start[u], s.kernel.graph.consumer_start[u + 1]):
+            v, count = s.kernel.graph.consumers[j], 0
+            for w in range(u, v + 1):
+                if has(s.ancestors + v * s.words, w) and has(s.ancestors + w * s.words, u):
+                    s.ids[count] = w
+                    count += 1
+            if may_fit(&s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory):
+                take_out(s.alone, u)
+                break
+    return 0
+
+
+cdef inline i64 next_alone(KeptSearch s, const u64* executed) noexcept nogil:
+    """The first layer that can only run alone and may run next, below 0: there is none."""
+    cdef i64 i, j, v
+    cdef u64 left, lacks
+    for i in range(s.words):
+        left = s.at_once[i] & ~executed[i]
+        while left:
+            v = 64 * i + lowest_bit(left)
+            lacks = 0
+            for j in range(i + 1):
+                lacks |= s.upward[v * s.words + j] & ~executed[j] & ~(left & -left if j == i else 0)
+            if not lacks:
+                return v
+            left &= left - 1
+    return -1
+
+
+cdef int run_passing(KeptSearch s, i64 state, i64 number) except -1:
+    """Reach the one state that this subgraph leads to where nothing is kept."""
+    cdef i64 words = s.words, i, count
+    cdef u64* place = s.spare
+    cdef u64* group = s.groups.members + number * words
+    cdef Row row
+    cdef int status
+    if s.passing[number] < 0:
+        if s.spend(s.price_steps):
+            return 1
+        count = list_set(group, words, s.ids)
+        status = s.prices.price_set(s.ids, count, NULL, 0, 0, &row)
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of a subgraph")
+        s.passing[number] = row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY
+    if s.passing[number] == INFINITY:
+        return 0
+    memset(place + words, 0, 2 * words * sizeof(u64))
+    for i in range(words):
+        place[i] = s.states.members[3 * state * words + i] | group[i]
+    if s.is_noting:
+        return note_step(s, place, s.cost[state] + s.passing[number], s.passing[number], state, number)
+    return s.reach(place, s.cost[state] + s.passing[number], state, number)
 
 
 cdef i64 number_of(KeptSearch s, const u64* group) except -2:
@@ -23,6 +82,7 @@ cdef i64 number_of(KeptSearch s, const u64* group) except -2:
         return -1
     found = s.groups.count - 1
     s.fits[found] = s.mark[found] = -1
+    s.passing[found] = -1.0
     return found
 
 
@@ -65,17 +125,18 @@ cdef inline bint is_next(KeptSearch s, const u64* executed, i64 first, i64 v) no
 
 cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
-    cdef i64 words = s.words, first = 0, each, v, i, k, top, number, count, size
+    cdef i64 words = s.words, first = 0, each, v, i, k, top, number, count, size, alone
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
     cdef u64* readers = s.spare + words
     cdef u64* group
     s.begin[downset] = s.listed_count
     s.stamp += 1
+    alone = next_alone(s, executed)
     while first < words and not s.heads[first] & ~executed[first]:
         first += 1
-    for each in range(s.inside_count):
-        v = s.inside[each]
+    for each in range(s.inside_count if alone < 0 else 1):
+        v = s.inside[each] if alone < 0 else alone
         if not is_next(s, executed, first, v):
             continue
         for i in range(words):
@@ -97,6 +158,8 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
                 continue
             s.listed[s.listed_count] = number
             s.listed_count += 1
+            if alone >= 0:
+                break
             group = s.groups.members + number * words
             memset(readers, 0, words * sizeof(u64))
             count = list_set(group, words, s.ids)

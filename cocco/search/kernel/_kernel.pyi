@@ -33,17 +33,6 @@ class Kernel:
 class Scratch:
     def __init__(self, kernel: Kernel) -> None: ...
 
-def exact(
-    kernel: Kernel,
-    scratch: Scratch,
-    most_states: int,
-    most_sets: int,
-    most_steps: int,
-    look_steps: int,
-    price_steps: int,
-    first: int = 0,
-    second: int = 0,
-) -> tuple[list[list[int]] | None, int, int, int, float]: ...
 def anneal(
     kernel: Kernel,
     scratch: Scratch,

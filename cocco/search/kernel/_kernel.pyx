@@ -33,7 +33,7 @@ include "_kept_decode.pxi"
 include "_kept_settle.pxi"
 include "_generation.pxi"
 include "_generations.pxi"
-include "_downsets.pxi"
+include "_sets.pxi"
 include "_orders.pxi"
 
 
@@ -491,112 +491,11 @@ def _starts(lists):
     return starts
 
 
-def exact(
-    Kernel kernel, Scratch scratch, i64 most_states, i64 most_sets, i64 most_steps, i64 look_steps, i64 price_steps,
-    i64 first=0, i64 second=0,
-):
-    """Return (subgraphs of a cheapest partition or None, states, transitions, steps, its Formula 1).
-
-    cocco.search.baselines.exact in machine words, for a problem of one network, on the candidates at these positions. None
-    where a budget is spent, [] and infinite where nothing runs. Order, counts and ties are those of exact.py.
-    """
-    cdef i64 n = kernel.graph.size, words = (n + 63) // 64, i, v, j, state, transitions = 0
-    cdef i64 index_size = _index_size(most_states), most_prices = most_steps // (look_steps + 1) + 1
-    cdef i64 set_index_size, price_index_size
-    cdef int status = FITS
-    most_sets = min(most_sets, most_steps + 1)
-    set_index_size, price_index_size = _index_size(most_sets), _index_size(most_prices)
-    kernel.goal.at[0], kernel.goal.at[1] = first, first if kernel.machine.is_shared else second
-    # np.empty takes address space, not memory, until it is written to
-    cdef u64[:, ::1] ancestors = np.zeros((n, words), dtype=np.uint64)
-    cdef u64[::1] alone = np.zeros(words, dtype=np.uint64)
-    cdef u64[:, ::1] executed = np.empty((most_states, words), dtype=np.uint64)
-    cdef u64[:, ::1] chosen = np.empty((most_states, words), dtype=np.uint64)
-    cdef double[::1] cost = np.empty(most_states)
-    cdef i64[::1] parent = np.empty(most_states, dtype=np.int64)
-    cdef i64[::1] following = np.empty(most_states, dtype=np.int64)
-    cdef i64[:, ::1] level = np.full((2, n + 1), -1, dtype=np.int64)
-    cdef i64[::1] state_index = np.full(index_size, -1, dtype=np.int64)
-    cdef u64[:, ::1] members = np.empty((most_sets, words), dtype=np.uint64)
-    cdef i64[::1] stack = np.empty(most_sets, dtype=np.int64)
-    cdef i64[::1] set_index = np.full(set_index_size, -1, dtype=np.int64)
-    cdef i64[::1] ids = np.empty(2 * n + 2, dtype=np.int64)
-    cdef u64[::1] spare = np.zeros(3 * words, dtype=np.uint64)
-    cdef u64[:, ::1] priced = np.empty((most_prices, words), dtype=np.uint64)
-    cdef double[::1] price = np.empty(most_prices)
-    cdef i64[::1] price_index = np.full(price_index_size, -1, dtype=np.int64)
-    cdef Lattice lattice
-    cdef States states
-    cdef Sets sets
-    cdef Prices prices
-    lattice.words, lattice.size, lattice.ancestors, lattice.alone = words, n, &ancestors[0, 0], &alone[0]
-    states.count, states.room = 0, most_states
-    states.executed, states.chosen, states.cost = &executed[0, 0], &chosen[0, 0], &cost[0]
-    states.parent, states.next, states.level, states.level_end = &parent[0], &following[0], &level[0, 0], &level[1, 0]
-    states.index, states.index_size = &state_index[0], index_size
-    sets.count, sets.room, sets.members = 0, most_sets, &members[0, 0]
-    sets.index, sets.index_size = &set_index[0], set_index_size
-    prices.sets.count, prices.sets.room, prices.sets.members = 0, most_prices, &priced[0, 0]
-    prices.sets.index, prices.sets.index_size, prices.cost = &price_index[0], price_index_size, &price[0]
-    prices.steps, prices.most_steps, prices.look_steps, prices.price_steps = 0, most_steps, look_steps, price_steps
-    for v in range(n):
-        ancestors[v, v >> 6] |= <u64>1 << (v & 63)
-        for j in range(kernel.graph.producer_start[v], kernel.graph.producer_start[v + 1]):
-            for i in range(words):
-                ancestors[v, i] |= ancestors[kernel.graph.producers[j], i]
-    _find_alone(kernel, scratch, ancestors, alone, ids)
-    relax(&states, &spare[0], &spare[0], words, 0.0, -1)
-    with nogil:
-        for i in range(n):
-            state = states.level[i]
-            while state >= 0 and status == FITS:
-                status = expand(
-                    &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &scratch.work, &scratch.memo, &lattice,
-                    &states, &sets, &prices, state, &ids[0], &stack[0], &spare[0], &transitions,
-                )
-                state = states.next[state]
-            if status != FITS:
-                break
-    if status == OVERFLOW:
-        raise OverflowError("64 bits do not hold the steps of a subgraph")
-    if status == SHORT:
-        return None, states.count, transitions, prices.steps, INFINITY
-    if level[0, n] < 0:
-        return [], states.count, transitions, prices.steps, INFINITY
-    subgraphs = []
-    state = level[0, n]
-    total = cost[state]
-    while parent[state] >= 0:
-        j = list_set(&chosen[state, 0], words, &ids[0])
-        subgraphs.append([ids[i] for i in range(j)])
-        state = parent[state]
-    return subgraphs[::-1], states.count, transitions, prices.steps, total
-
-
 cdef i64 _index_size(i64 entries):
     cdef i64 size = 1024
     while size < 2 * entries:
         size *= 2
     return size
-
-
-cdef _find_alone(Kernel kernel, Scratch scratch, u64[:, ::1] ancestors, u64[::1] alone, i64[::1] ids):
-    """A layer for which no consumer fits beside it, with all that lies between them, can only run alone."""
-    cdef i64 n = kernel.graph.size, v, c, x, j, count
-    cdef Memory memory = memory_of(&kernel.goal, &kernel.machine, kernel.goal.at[0], kernel.goal.at[1])
-    for v in range(n):
-        alone[v >> 6] |= <u64>1 << (v & 63)
-        for j in range(kernel.graph.consumer_start[v], kernel.graph.consumer_start[v + 1]):
-            c = kernel.graph.consumers[j]
-            count = 0
-            for x in range(v, c + 1):
-                if (ancestors[c, x >> 6] >> (x & 63)) & 1 and (ancestors[x, v >> 6] >> (v & 63)) & 1:
-                    ids[count] = x
-                    count += 1
-            if may_fit(&kernel.net, &kernel.machine, &scratch.work, &ids[0], count,
-                       &memory):
-                alone[v >> 6] &= ~(<u64>1 << (v & 63))
-                break
 
 
 include "_near.pxi"

@@ -1,10 +1,35 @@
 # The face of loop orders to Python: layers in machine integers, and what their tiles meet
 
+ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB")
+MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
+METRICS = ("ema", "energy", "latency")
 MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its slots; our choice: above any port
 
 
+cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Best* best) noexcept nogil:
+    """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do."""
+    cdef Place at
+    if layer.is_large:
+        return OVERFLOW
+    at.layer, at.room, at.goal, at.best = layer, room, goal, best
+    at.grid_count, at.grids, at.grid, at.at_once = layer.grid_count, layer.grids, layer.map_grid, 1
+    best.found = 0
+    find_cheapest(&at)
+    return FITS if best.found else SHORT
+
+
+cdef void point_to_modes(Grid* grid) noexcept nogil:
+    """The modes of a grid: in its room, at most three, then at most two of a block, then that of the whole map."""
+    cdef int i
+    for i in range(3):
+        grid.modes[i] = &grid.room[i]
+    for i in range(2):
+        grid.blocks[i] = &grid.room[3 + i]
+    grid.whole = &grid.room[5]
+
+
 cdef class LoopLayers:
-    """Layers as their loops see them (simulator.model.layer.loops.LoopLayer), and the cheapest order of each.
+    """Layers as their loops see them (simulator.model.layer.loop_layer.LoopLayer), and the cheapest order of each.
 
     What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
     """
@@ -19,114 +44,111 @@ cdef class LoopLayers:
             if _most_moved(layer) * (layer.team.cores * MOST_PORT if layer.team.cores > 1 else 1) >= 1 << 62:
                 self.layers[i].is_large = 1
                 continue
+            parts = np.zeros(len(layer.team.others) + 1, dtype=np.int64)
             self._fill(&self.layers[i], layer, tiles)
-            self.layers[i].others, self.layers[i].other_count = &self.layers[others], len(layer.team.others)
-            for k, (part, alike) in enumerate(layer.team.others):
+            self.layers[i].team.others = <LoopLayer**>self._hold(parts)
+            for k, part in enumerate(layer.team.others):
                 self._fill(&self.layers[others + k], part, tiles)
-                self.layers[others + k].alike = alike
+                self.layers[i].team.others[k] = &self.layers[others + k]
             others += len(layer.team.others)
 
     def __dealloc__(self):
         free(self.layers)
 
-    cdef _fill(self, LoopLayer* into, layer, tiles):
-        from simulator.model.layer.groups import most_often
-        from simulator.model.layer.loops import KINDS, in_flight
+    cdef i64* _hold(self, array) except NULL:
+        cdef i64[::1] view = array
+        self.kept.setdefault(None, []).append(array)
+        return &view[0]
 
+    cdef _fill(self, LoopLayer* into, layer, tiles):
+        cdef Grid* grids
+        cdef i64 i
         into.kind = list(KINDS).index(layer.kind)
-        into.cores, into.alike = layer.team.cores, layer.team.alike
-        into.shared = ("", "inputs", "weights", "all").index(layer.team.shared)
+        into.team.cores, into.team.alike, into.team.other_count = layer.team.cores, layer.team.alike, layer.team.other_count
+        into.team.shared = ("", "inputs", "weights", "all").index(layer.team.shared)
         into.rows.windows, into.columns.windows = layer.rows.windows, layer.columns.windows
         into.rows.taps, into.columns.taps = layer.rows.taps, layer.columns.taps
-        into.is_product, into.has_second = layer.is_product, layer.has_second
-        into.producer_count, into.window_bytes = len(layer.producers), layer.window_bytes
-        into.often = most_often(layer) if layer.operands else 0
-        sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
-        into.operand_bytes = sum(sizes[each] for each in layer.operands)
-        into.operands_loaded = sum(sizes[each] for each in layer.operands if layer.passing[each])
-        into.loaded, into.most_bits = layer.loaded, layer.most_bits
-        into.bits.weights, into.bits.output, into.bits.sum_bytes, into.bits.used, into.bits.active = layer.bits[2:]
-        into.output_elements = layer.output_elements
-        into.broadcast_count, into.coming = len(layer.broadcast), layer.coming
-        into.stays.second_count = len(layer.stays.second_rows)
-        for i, (first, end) in enumerate(layer.stays.second_rows):
-            into.stays.second_rows[i][0], into.stays.second_rows[i][1] = first, end
-        into.stays.output, into.stays.is_written = layer.stays.output, layer.stays.is_written
-        into.stays.arriving_bytes = layer.stays.arriving_bytes
-        into.part.room, into.part.outputs = layer.part.room, layer.part.outputs
-        into.part.words = -(-layer.part.outputs // layer.word)
-        into.part.reduction, into.part.unit_count = layer.part.reduction, len(layer.part.units)
-        into.outputs, into.output_bytes, into.weights = layer.outputs, layer.output_bytes, layer.weights
-        into.whole_count, into.unmet_bytes = len(layer.whole), layer.unmet_bytes
-        into.batch, into.repeat, into.word, into.at_most = layer.batch, layer.repeat, layer.word, layer.at_most
-        into.keys = layer.keys
+        into.producer_count, into.whole_count = layer.producer_count, layer.whole_count
+        into.broadcast_count, into.part.unit_count = layer.broadcast_count, layer.part.unit_count
+        into.part.room, into.part.outputs, into.part.reduction = layer.part[:3]
+        into.outputs, into.weights, into.unmet_bytes, into.batch = layer.outputs, layer.weights, layer.unmet_bytes, layer.batch
+        into.repeat, into.word, into.at_most, into.keys = layer.repeat, layer.word, layer.at_most, layer.keys
+        into.stays.second_count, into.stays.output = layer.stays.second_count, layer.stays.output
+        into.stays.is_written, into.stays.arriving_bytes = layer.stays.is_written, layer.stays.arriving_bytes
+        for i in range(into.stays.second_count):
+            into.stays.second_rows[i] = layer.stays.second_rows[i]
+        into.bits.weights, into.bits.output, into.bits.sum_bytes, into.bits.used, into.bits.active = layer.bits[1:]
+        into.loaded, into.most_bits, into.window_bytes = layer.loaded, layer.most_bits, layer.window_bytes
+        into.output_bytes, into.output_elements = layer.output_bytes, layer.output_elements
+        into.has_second, into.coming, into.is_product = layer.has_second, layer.coming, layer.is_product
+        into.operand_bytes, into.operands_loaded = layer.operand_bytes, layer.operands_loaded
+        into.often, into.words = layer.often, layer.words
         if layer.kind == "apart":
-            into.flying, into.additions = in_flight(layer.rows)
+            into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))
         if numbers is None:
             numbers = self.kept[layer, tiles] = np.array(_numbers(layer, tiles), dtype=np.int64)
         cdef i64[::1] view = numbers
-        into.row = (<Met*>&view[0])[0]
-        into.producers = &view[6]
+        into.producers = &view[0]
         into.producer_bits = into.producers + into.producer_count
         into.passing = into.producer_bits + into.producer_count
-        into.part.units = into.passing + into.producer_count
-        into.whole = into.part.units + 2 * into.part.unit_count
-        into.broadcast = into.whole + 4 * into.whole_count
-        into.grids = <Grid*>(into.broadcast + 4 * into.broadcast_count)
-        into.grid_count = (&view[0] + view.shape[0] - <i64*>into.grids) // (sizeof(Grid) // sizeof(i64))
+        into.part.units = <i64 (*)[2]>(into.passing + into.producer_count)
+        into.whole = <Map*>(into.part.units + into.part.unit_count)
+        into.broadcast = into.whole + into.whole_count
+        grids = <Grid*>(into.broadcast + into.broadcast_count)
+        into.grid_count = (&view[0] + view.shape[0] - <i64*>grids) // (sizeof(Grid) // sizeof(i64)) - 1
+        for i in range(into.grid_count + 1):
+            point_to_modes(&grids[i])
+        into.row, into.row_grid, into.map_grid = grids.rows, grids, grids + 1
+        into.grids = <Grid**>self._hold(np.zeros(into.grid_count, dtype=np.int64))
+        for i in range(into.grid_count):
+            into.grids[i] = grids + 1 + i
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
                  double crossbar=0.0, widths=(1, 1), double operation=0.0):
-        """Return simulator.model.layer.cheapest.cheapest_plan as a tuple, None where none fits.
+        """Return simulator.model.layer.cheapest.cheapest_plan as nested tuples, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
-        byte of DRAM and of both buffers; the rest of a simulator.model.layer.cheapest.Goal.
+        byte of DRAM and of both buffers; the rest of a simulator.model.layer.goal.Goal.
         """
-        cdef Winner best
-        cdef Room room
+        cdef Best best
         cdef LoopGoal goal
         cdef int status
-        room.activations, room.is_shared = activation, weights is None
-        room.weights = 0 if weights is None else weights
-        goal.metric = ("ema", "energy", "latency").index(metric)
-        goal.crossbar, (goal.port, goal.crossbar_port), goal.operation = crossbar, widths, operation
-        goal.dram, goal.leakage, goal.slots = dram, leakage, slots
-        goal.activations.read, goal.weights.read = global_buffer, weight_buffer
-        goal.activations.write = global_buffer if global_write is None else global_write
-        goal.weights.write = weight_buffer if weight_write is None else weight_write
+        cdef Room room = Room(activation, SHARED if weights is None else <i64>weights)
+        goal.metric, goal.dram, goal.activation, goal.weights = METRICS.index(metric), dram, global_buffer, weight_buffer
+        goal.activation_write = global_buffer if global_write is None else global_write
+        goal.weights_write = weight_buffer if weight_write is None else weight_write
+        goal.static, goal.slots, goal.crossbar, goal.operation = leakage, slots, crossbar, operation
+        goal.widths = widths
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)
         if status == OVERFLOW:
             raise OverflowError("64 bits may not hold what this layer moves")
         if status == SHORT:
             return None
-        plan, loops, total = best.plan, best.plan.loops, best.plan.totals
+        plan, total = best.plan, best.plan.totals
         return (
             ORDERS[plan.order], MODES[plan.mode], (plan.tile[0], plan.tile[1]),
-            loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
-            plan.activations, plan.weights, total.ema_weights, total.ema_inputs, total.ema_outputs,
-            total.global_buffer, total.weight_buffer, total.written, total.weights_written, total.second, total.crossbar,
-            total.rescalings,
+            plan.apart, plan.chunk, plan.slice, plan.inner, plan.at_once, plan.kept, plan.activation_bytes,
+            plan.weight_bytes, (
+                total.ema_weight_bytes, total.ema_input_bytes, total.ema_output_bytes, total.global_buffer_bytes,
+                total.weight_buffer_bytes, total.global_written_bytes, total.weight_written_bytes, total.second_bytes,
+                total.crossbar_bytes, total.rescalings,
+            ),
         )
 
 
 def _numbers(layer, tiles):
-    """Return what is behind the pointers of a layer: one row, producers, units, whole maps, grids of tiles."""
-    from simulator.model.layer.cheapest import tiles_of
-    from simulator.model.layer.loops import meet
-    from simulator.model.layer.orders import grid_of
-
-    numbers = [*meet(layer.rows, 1), *layer.producers, *layer.producer_bits, *layer.passing]
-    for each in layer.part.units:
+    """Return what is behind the pointers of a layer: producers, units, whole maps, the grid of rows, grids of tiles."""
+    numbers = [*layer.producers, *layer.producer_bits, *layer.passing]
+    for each in (*layer.part.units, *layer.whole, *layer.broadcast):
         numbers += each
-    for maps, bits in ((layer.whole, layer.whole_bits), (layer.broadcast, layer.broadcast_bits)):
-        for each in zip(maps, bits):
-            numbers += [*each[0], each[1]]
-    for tile in tiles_of(layer, tiles):
-        grid = grid_of(layer, tile)
-        numbers += [*grid.tile, *grid.rows, *grid.columns]
+    for grid in (layer.row_grid, *(grid_of(layer, tile) for tile in tiles_of(layer, tiles))):
+        numbers += [*grid.tile, *grid.rows, *grid.columns, *grid[3:7], len(grid.modes), *[0] * 3, len(grid.blocks), *[0] * 3]
+        modes = [*grid.modes, *[(0, 0, 0, 0)] * (3 - len(grid.modes)), *grid.blocks, *[(0, 0, 0, 0)] * (2 - len(grid.blocks))]
+        for name, *counts in (*modes, grid.whole):
+            numbers += [MODES.index(name) if name else 0, *counts]
     return numbers
 
 
@@ -134,9 +156,9 @@ def _most_moved(layer):
     """Return more than any number of any plan: passes over all that is met, sums, weights once for each output."""
     rows, columns, part, word = layer.rows, layer.columns, layer.part, layer.word
     outputs = rows.windows * columns.windows
-    met = outputs * rows.taps * columns.taps + rows.extent * columns.extent + sum(h * w for h, w, _ in layer.whole)
+    met = outputs * rows.taps * columns.taps + rows.extent * columns.extent + sum(each.rows * each.columns for each in layer.whole)
     channels = [layer.producers[each] for each in layer.operands]
-    channels += [*layer.producers, part.room, part.reduction, layer.outputs, *(each for _, _, each in layer.whole)]
+    channels += [*layer.producers, part.room, part.reduction, layer.outputs, *(each.channels for each in layer.whole)]
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)
@@ -146,5 +168,5 @@ def _most_moved(layer):
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)
         moved += outputs * layer.keys * (sum(channels) + layer.outputs // part.outputs * sums)
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
-    most_bits = max(8, *layer.producer_bits, *layer.whole_bits, layer.bits.weights, layer.bits.output)
+    most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)

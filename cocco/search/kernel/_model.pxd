@@ -146,4 +146,5 @@ cdef LoopLayer layer_beside(Net* net, KeptLayer* also, i64 v, Kept* kept, i64* s
 cdef class LoopLayers:
     cdef LoopLayer* layers
     cdef object kept    # arrays behind the pointers, by layer
+    cdef i64* _hold(self, array) except NULL
     cdef _fill(self, LoopLayer* into, layer, tiles)

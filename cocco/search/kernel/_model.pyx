@@ -10,17 +10,14 @@ from simulator.model.subgraph.subgraph cimport COLUMNS, ROWS
 
 import numpy as np
 
+from simulator.model.layer.cheapest import tiles_of
+from simulator.model.layer.loop_layer import KINDS
+from simulator.model.layer.orders import grid_of
 from workloads.network.layers.types import row_bytes as bytes_of_row
 
 include "simulator/model/parts.pxi"
-include "_loops.pxi"
 include "_subgraph.pxi"
 include "_price.pxi"
-include "_layer_orders.pxi"
-include "_layer_groups.pxi"
-include "_together.pxi"
-include "_cheapest.pxi"
-include "_layer_attention.pxi"
 include "_choice.pxi"
 include "_ways.pxi"
 include "_kept_layers.pxi"

@@ -157,7 +157,7 @@ cdef int offer_loops(
     Net* net, Machine* m, Work* w, Memory* memory, Outputs* last, Choice* best
 ) noexcept nogil:
     """A layer in a loop order, in each way to share it: simulator.model.schemes.looped.loop_ways."""
-    cdef Winner found
+    cdef Best found
     cdef Row row
     cdef i64 i, v = w.subgraph.tensors[0]
     cdef int status

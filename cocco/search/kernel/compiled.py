@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
 Row = tuple[int, int, int, int, int, int, int, int, int]  # as simulator.model.cost.Totals
-Enumerated = tuple[list[list[int]] | None, int, int, int, float]  # groups, states, transitions, steps, cost
 
 
 def first_of(
@@ -81,10 +80,6 @@ class Compiled:
         value, cost = np.zeros(1), np.zeros(1)
         self.kernel.values(self.scratches[0], np.array([labels]), np.array([memory]), value, cost)
         return float(value[0]), float(cost[0])
-
-    def exact(self, *budgets: int) -> Enumerated:
-        """Return the cheapest partition: the kernel's `exact`, which says what the budgets are."""
-        return self._twin.exact(self.kernel, self.scratches[0], *budgets)
 
     def kept_prices(self, problem: Problem) -> KeptPrices:
         """Return an object that prices steps with kept tensors; problem: this one, of one network on given hardware."""

@@ -20,9 +20,9 @@ from cocco.search.kernel.compiled import Compiled, first_of
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals, total
 from simulator.model.kept import Kept
-from simulator.model.layer.tiles import TileShape
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.subgraph.regions import Region, Tiling
+from simulator.model.subgraph.tiles import TileShape
 
 Group = tuple[int, ...]  # layers of a subgraph, ascending ids of the union
 
@@ -73,7 +73,7 @@ class Pricer:
         genome, totals = self._fit(genome, machine, stream)
         if totals is None:
             return Sample(genome, math.inf, math.inf)
-        if self.problem.keep == "auto":
+        if self._decoder.keeps:
             return self._beside_kept(genome, machine)
         value = self.problem.objective.value(totals, machine)
         return Sample(genome, value, self.problem.objective.cost(value, machine))

@@ -144,7 +144,8 @@ def taps(network: Network, v: int) -> int:
         met = max(rests.values())
         if layer.op == "resize":  # an element that repeats is met once; so many lie under all windows, without padding
             span = layer.stride[axis] * (windows - 1) + reach(layer)[axis]
-            span -= layer.padding[axis] + layer.padding[axis + 2]
+            after = layer.padding[axis + 2]
+            span -= layer.padding[axis] + (after if after < 0 else len(range(layer.stride[axis] - 1, after)))
             met = min(met, max(1, len(range(0, span, spread))))
         found *= met
     return found

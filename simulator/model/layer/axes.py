@@ -6,6 +6,7 @@ Loop orders (orders.py, groups.py) need only six numbers about the tiles of an a
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import accumulate
 from math import gcd
@@ -54,6 +55,79 @@ class Met(NamedTuple):
     union: int  #: rows that some tile meets
     ring: int  #: rows met by now and from now on, at most: held where each is to be read once
     live: int  #: rows met before a tile and needed by it or later, at most
+
+
+RING, WHOLE_ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW = "ring", "rows", "side", "slide", "block", "block-row"
+WHOLE, ROW, WORD = "whole", "row", "word"
+
+
+class Mode(NamedTuple):
+    """What stays of the input from tile to tile, in elements of one channel."""
+
+    name: str
+    held: int
+    reads: int  #: from DRAM in one pass over the tiles
+    side: int  #: copied to SIDE and back in one pass
+
+
+class Grid(NamedTuple):
+    """The tiles of a map and what their windows meet, in elements of one channel: from `grid_of`."""
+
+    tile: tuple[int, int]
+    rows: Met
+    columns: Met
+    tiles: int  #: how many there are
+    windows: int  #: elements met, summed over the tiles
+    union: int  #: elements that some tile meets
+    area: int  #: outputs of a tile
+    modes: tuple[Mode, ...]  #: see `_modes_of`
+    blocks: tuple[Mode, ...]  #: how much of its input a block holds: all that it meets, or what one row of it meets
+    whole: Mode  #: that keeps all of the input that any window meets
+
+    @property
+    def mode_count(self) -> int:
+        """How many modes there are."""
+        return len(self.modes)
+
+    @property
+    def block_count(self) -> int:
+        """How many modes of a block there are."""
+        return len(self.blocks)
+
+
+@lru_cache(maxsize=1 << 14)
+def grid_of(rows: Axis, columns: Axis, tile: tuple[int, int]) -> Grid:
+    """Return the grid of tiles with this many rows and columns of outputs."""
+    down, across, row = meet(rows, tile[0]), meet(columns, tile[1]), meet(rows, 1)
+    union, windows = down.union * across.union, down.visits * across.visits
+    blocks = [Mode(BLOCK, down.most * across.most, windows, 0)]
+    if tile[0] > 1 and row.ring < down.most:
+        blocks.append(Mode(BLOCK_ROW, row.ring * across.most, windows, 0))
+    return Grid(
+        tile, down, across, down.tiles * across.tiles, windows, union, tile[0] * tile[1],
+        tuple(_modes_of(down, across)), tuple(blocks), Mode(WHOLE, union, union, 0),
+    )  # fmt: skip
+
+
+def _modes_of(rows: Met, columns: Met) -> Iterator[Mode]:
+    """Yield what can stay of the input from tile to tile, taken row by row.
+
+    ring: tiles of full width; rows that are needed again stay. rows: tiles of full width; nothing stays (holes of
+    dilation make a ring longer than a window). side: MAIN slides along the columns, SIDE keeps rows for the next row of
+    tiles. slide: the same without SIDE. block: nothing stays.
+    """
+    if columns.tiles == 1:
+        yield Mode(RING, rows.ring * columns.union, rows.union * columns.union, 0)
+        if rows.most < rows.ring:
+            yield Mode(WHOLE_ROWS, rows.most * columns.union, rows.visits * columns.union, 0)
+        return
+    main = rows.most * columns.ring
+    if rows.live:
+        again = 2 * (rows.visits - rows.union) * columns.union
+        yield Mode(SIDE, main + rows.live * columns.union, rows.union * columns.union, again)
+    yield Mode(SLIDE, main, rows.visits * columns.union, 0)
+    if columns.most < columns.ring:
+        yield Mode(BLOCK, rows.most * columns.most, rows.visits * columns.visits, 0)
 
 
 @lru_cache(maxsize=1 << 14)

@@ -1,39 +1,42 @@
 """The cheapest loop order of one layer in a given memory: tries tiles, chunks, slices and samples at once.
 
 For a tile and an order the chunk is the largest that fits, then evened out over the same number of passes (Cocco leaves
-it open; our choice: brute force over all chunks moves no fewer bytes, tests/simulator/model/test_cheapest.py).
+it open; our choice: brute force over all chunks moves no fewer bytes, tests/simulator/model/test_cheapest.py). Orders
+of a tile are skipped where what they move at least already comes after the best plan so far.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from functools import lru_cache
-from itertools import islice
-from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal
 
-from simulator.model.layer import attention, groups, orders
-from simulator.model.layer.goal import ANY_NUMBER, Goal, Moving, Room, goal_of
-from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, stationary_bytes
-from simulator.model.layer.on_cores import together
-from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode
-from simulator.model.layer.tiles import equal_sizes
-
-__all__ = [
-    "ANY_NUMBER",
-    "MORE_CHUNKS",
-    "Goal",
-    "Moving",
-    "Room",
-    "Tiles",
-    "cheapest_plan",
-    "goal_of",
-    "plans_of",
-    "tiles_of",
-]
+from simulator.integers import ceil_div, row_bytes
+from simulator.model.layer.attention import keys_bytes, position_bytes, tiles_blocks
+from simulator.model.layer.dense import dense_plans
+from simulator.model.layer.goal import SHARED, Best, Goal, Place, Room, holds, may_win, most, offer, without
+from simulator.model.layer.groups import (
+    apart_bytes,
+    apart_weights,
+    broadcast_bytes,
+    channels_tiles,
+    copy,
+    joined,
+    joined_bytes,
+    joined_traffic,
+    running_sums,
+    two_passes,
+)
+from simulator.model.layer.loop_layer import APART, ATTENTION, COPY, JOIN, MIXED, NORM, LoopLayer, inputs_of, results_of
+from simulator.model.layer.orders import (
+    CT,
+    TC,
+    LoopPlan,
+    grid_of,
+    weight_updates,
+)
+from simulator.model.subgraph.tiles import equal_sizes
 
 Tiles = Literal["bands", "equal", "all"]
-MORE_CHUNKS = 4  #: least numbers of chunks tried where sums stay; our choice: there the fewest are not always cheapest
 
 
 @lru_cache(maxsize=1 << 14)
@@ -69,7 +72,30 @@ def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "band
     >>> plan.order, plan.ema_bytes
     ('KP', 1789952)
     """
-    return min((together(layer, plan) for plan in plans_of(layer, room, tiles)), key=goal.key, default=None)
+    best = Best()
+    find_cheapest(_place(layer, room, goal, best, tiles))
+    return best.plan if best.found else None
+
+
+class _Every(Best):
+    """Takes every plan, none of which is the best so far."""
+
+    def __init__(self) -> None:
+        self.plans: list[LoopPlan] = []
+
+    found = property(lambda self: 0, lambda self, value: None)
+    plan = property(lambda self: self.plans[-1], lambda self, plan: self.plans.append(plan))
+
+
+def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> list[LoopPlan]:
+    """Return every plan tried that fits, as all cores run it."""
+    every = _Every()
+    find_cheapest(_place(layer, room, Goal("ema", 0.0, 0.0, 0.0), every, tiles))
+    return every.plans
+
+
+def _place(layer: LoopLayer, room: Room, goal: Goal, best: Best, tiles: Tiles) -> Place:
+    return Place(layer, room, goal, best, [grid_of(layer, tile) for tile in tiles_of(layer, tiles)])
 
 
 def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
@@ -92,203 +118,107 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
     return list(dict.fromkeys([*((rows, columns) for rows in equal_sizes(height) for columns in widths), *squares]))
 
 
-def plans_of(layer: LoopLayer, room: Room, tiles: Tiles) -> Iterator[LoopPlan]:
-    """Yield every plan tried that fits."""
-    if layer.kind == "copy":
-        yield from _fitting(room, groups.copy(layer))
+def find_cheapest(at: Place) -> None:
+    """Offer all plans that fit."""
+    layer = at.layer
+    if layer.kind == COPY:
+        _offer_fitting(at, copy(layer))
         return
-    if layer.kind == "apart" and not layer.weights:
-        yield from _fitting(room, groups.running_sums(layer))
-    of_kind = {
-        "join": _joined_plans, "mixed": _joined_plans, "norm": _norm_plans, "apart": _apart_plans,
-        "attention": _attention_plans,
-    }  # fmt: skip
-    inside = of_kind.get(layer.kind, _dense_plans)
+    if layer.kind == APART and not layer.weights:
+        _offer_fitting(at, running_sums(layer))
     if layer.is_product:
-        room = Room(room.activation, None)
-    for tile in tiles_of(layer, tiles):
-        for at_once in _samples(layer):
-            yield from inside(Place(layer, orders.grid_of(layer, tile), at_once, room))
+        at.room = Room(at.room.activation, SHARED)
+    for i in range(at.grid_count):
+        at.grid, at.at_once = at.grids[i], 1
+        while at.at_once < layer.batch:  # powers of two, and all samples
+            _plans_of_tile(at)
+            at.at_once *= 2
+        at.at_once = layer.batch
+        _plans_of_tile(at)
 
 
-def _fitting(room: Room, *plans: LoopPlan) -> Iterator[LoopPlan]:
-    yield from (plan for plan in plans if room.holds(plan.activation_bytes, plan.weight_bytes))
+def _offer_fitting(at: Place, plan: LoopPlan) -> None:
+    """Offer a plan without tiles to choose, where it fits."""
+    if holds(at.room, plan.activation_bytes, plan.weight_bytes):
+        offer(at, at.grid.whole, plan)
 
 
-def _samples(layer: LoopLayer) -> list[int]:
-    """Return how many samples may run at once: powers of two and all."""
-    return [1 << i for i in range((layer.batch - 1).bit_length())] + [layer.batch]
+def _plans_of_tile(at: Place) -> None:
+    layer, grid = at.layer, at.grid
+    if layer.kind == JOIN or layer.kind == MIXED or layer.kind == NORM:
+        _joined_plans(at)
+        if layer.kind == NORM:
+            _norm_plans(at)
+        return
+    if layer.kind == ATTENTION:
+        _attention_plans(at)
+        return
+    windows, updates = layer.window_bytes * grid.windows, weight_updates(layer, grid, at.at_once)
+    if may_win(at, layer.coming, layer.loaded * grid.union, windows, updates):
+        if layer.kind == APART:
+            _apart_plans(at)
+        else:
+            dense_plans(at)
 
 
-class Place(NamedTuple):
-    """A tile of some samples, and the memory available to it."""
-
-    layer: LoopLayer
-    grid: Grid
-    at_once: int
-    room: Room
-
-    @property
-    def positions(self) -> int:
-        """Positions of its outputs."""
-        return self.at_once * prod(self.grid.tile)
-
-    @property
-    def sum_bytes(self) -> int:
-        """Bytes of a word of sums of its outputs."""
-        return self.positions * self.layer.word * self.layer.bits.sum_bytes
-
-    @property
-    def result_bytes(self) -> int:
-        """Bytes of a word of its outputs where results have a region of their own."""
-        return 0 if self.layer.stays.output else self.positions * results_of(self.layer, self.layer.word)
-
-    def beside(self, mode: Mode) -> Room:
-        """Return the room that its input leaves."""
-        return self.room.without(self.at_once * mode.held * self.layer.part.room, 0)
-
-    def most_words(self, room: Room, word_bytes: int, inputs: int) -> int:
-        """Return how many words of outputs fit at once with their weights for this many inputs, at most all."""
-        outputs, word = self.layer.part.outputs, self.layer.word
-        words = -(-outputs // word)
-        if room.holds(words * word_bytes, stationary_bytes(self.layer, outputs, inputs)):
-            return words
-        return min(words - 1, room.most(word_bytes, stationary_bytes(self.layer, word, inputs)))
+def _joined_plans(at: Place) -> None:
+    """Offer both orders of element-wise layers with the most channels at once that fit, or all where they mix."""
+    layer, grid = at.layer, at.grid
+    step = layer.at_most if layer.kind == JOIN else layer.outputs
+    reads = layer.loaded * grid.union + broadcast_bytes(layer)
+    if may_win(at, 0, reads, joined_traffic(layer, grid, ceil_div(layer.outputs, step)), 0):
+        _joined_plan(at, CT, step)
+        _joined_plan(at, TC, step)
 
 
-def _joined_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield both orders of element-wise layers with the most channels at once that fit, or all where they mix."""
-    layer, grid, _, room = place
-    steps = range(layer.at_most, 0, -layer.word) if layer.kind == "join" else [layer.outputs]
-    (mode,) = orders.modes_of(grid)
-    for order in (groups.joined_channels, groups.joined_tiles):
-        plans = (order(layer, grid, mode, min(step, layer.outputs)) for step in steps)
-        yield from islice((plan for plan in plans if room.holds(plan.activation_bytes, 0)), 1)
+def _joined_plan(at: Place, order: str, step: int) -> None:
+    layer = at.layer
+    while step > 0:
+        channels = min(step, layer.outputs)
+        if holds(at.room, joined_bytes(layer, at.grid, order, channels), 0):
+            offer(at, at.grid.modes[0], joined(layer, at.grid, order, channels))
+            return
+        step = step - layer.word if layer.kind == JOIN else 0
 
 
-def _norm_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield the orders of element-wise layers, then two passes with the most channels that can stay in between."""
-    yield from _joined_plans(place)
-    layer, grid, _, room = place
-    outputs = room.without(place.result_bytes + 2 * layer.bits.sum_bytes * prod(grid.tile), 0)
-    words = outputs.most(place.positions * inputs_of(layer, layer.word) if layer.loaded else 0, 0)
-    if words > 0:  # all of them, or one passes beside the others
-        kept = layer.outputs if words * layer.word >= layer.outputs else (words - 1) * layer.word
-        yield groups.two_passes(layer, grid, next(orders.modes_of(grid)), kept)
+def _norm_plans(at: Place) -> None:
+    """Offer two passes with the most channels that can stay in between: all, or one passes beside the others."""
+    layer, grid, reads = at.layer, at.grid, 0
+    results = 0 if layer.stays.output else at.at_once * results_of(layer, layer.word)
+    left = without(at.room, (results + 2 * layer.bits.sum_bytes) * grid.area, 0)
+    words = most(left, at.at_once * grid.area * inputs_of(layer, layer.word) if layer.loaded else 0, 0)
+    if words <= 0:
+        return
+    kept = layer.outputs if words >= ceil_div(layer.outputs, layer.word) else (words - 1) * layer.word
+    if layer.loaded:
+        reads = grid.windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits))
+    if may_win(at, 0, reads, 2 * grid.windows * layer.window_bytes, 0):
+        offer(at, grid.modes[0], two_passes(layer, grid, kept))
 
 
-def _attention_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield the order of an attention."""
-    yield from attention.plans_of_tile(place.layer, place.grid, place.room)
+def _attention_plans(at: Place) -> None:
+    """Offer a plan with a single block where that fits, and one with as few equal blocks as fit."""
+    layer, grid, mode = at.layer, at.grid, at.grid.modes[0]
+    words = ceil_div(layer.keys, layer.word)
+    plan = tiles_blocks(layer, grid, layer.keys)
+    if holds(at.room, plan.activation_bytes, plan.weight_bytes):
+        offer(at, mode, plan)
+    left = without(at.room, mode.held * layer.part.room + grid.area * position_bytes(layer, True), 0)
+    word = grid.area * results_of(layer, layer.word) + keys_bytes(layer, layer.word)
+    fitting = min(most(left, word, 0), words - 1)
+    if fitting > 0:
+        offer(at, mode, tiles_blocks(layer, grid, ceil_div(words, ceil_div(words, fitting)) * layer.word))
 
 
-def _apart_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield the orders with independent channels: as many at once as fit and fill the array."""
-    layer, grid, at_once, room = place
-    largest = max(layer.producers)
-    weights = groups.apart_weights(layer, min(layer.word, largest))
-    for mode in orders.modes_of(grid):
-        words = room.most(at_once * groups.apart_bytes(layer, grid, mode, layer.word), weights)
+def _apart_plans(at: Place) -> None:
+    """Offer the orders with independent channels: as many at once as fit and fill the array."""
+    layer, grid, largest = at.layer, at.grid, 0
+    for i in range(layer.producer_count):
+        largest = max(largest, layer.producers[i])
+    weights = apart_weights(layer, min(layer.word, largest))
+    for number in range(grid.mode_count):
+        mode = grid.modes[number]
+        words = most(at.room, at.at_once * apart_bytes(layer, grid, mode, layer.word), weights)
         if words:
-            yield groups.channels_tiles(layer, grid, mode, min(words * layer.word, layer.at_most, largest), at_once)
-
-
-def _dense_plans(place: Place) -> Iterator[LoopPlan]:
-    """Yield the orders of a layer that reduces over channels; groups and heads run one after the other."""
-    layer, grid, at_once, _ = place
-    for mode in orders.modes_of(grid):
-        yield from _chunked(place, mode, (orders.tiles_chunks, orders.chunks_tiles))
-        yield from _sliced(place, mode)
-        yield from _partly(place, mode)
-    whole = (orders.whole_chunks, orders.chunks_whole) if at_once < layer.batch else (orders.whole_chunks,)
-    yield from _chunked(place, orders.whole_mode(grid), whole)
-    for mode in orders.block_modes(layer, grid):
-        yield from _blocks(place, mode, False)
-        if mode.name == "block":
-            yield from _blocks(place, mode, True)
-
-
-def _chunked(
-    place: Place, mode: Mode, nests: tuple[Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan], ...]
-) -> Iterator[LoopPlan]:
-    """Yield orders with the fewest chunks that fit, of equal size."""
-    layer, part = place.layer, place.layer.part
-    most = place.most_words(place.beside(mode), place.result_bytes, part.reduction)
-    if most > 0:
-        outputs = _evened(part.outputs, most, layer.word)
-        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
-        yield from (order(layer, place.grid, mode, loops) for order in nests)
-
-
-def _partly(place: Place, mode: Mode) -> Iterator[LoopPlan]:
-    """Yield the orders that keep what fits along with a chunk: weights of other outputs, or rows of a ring."""
-    layer, part, room = place.layer, place.layer.part, place.beside(mode)
-    word = stationary_bytes(layer, layer.word, part.reduction)
-    row = layer.batch * part.room * place.grid.columns.union
-    for outputs in _chunks(place, place.most_words(room, place.result_bytes, part.reduction)):
-        left = room.without(
-            -(-outputs // layer.word) * place.result_bytes, stationary_bytes(layer, outputs, part.reduction)
-        )
-        loops = Loops(1, outputs, part.reduction, outputs, place.at_once)
-        kept = left.most(0, word) * layer.word
-        if outputs < part.outputs and 0 < kept < part.outputs:
-            yield orders.tiles_partly(layer, place.grid, mode, loops._replace(kept=kept))
-        rows = min(left.most(row, 0), place.grid.rows.union) if row else 0
-        if outputs < part.outputs and mode.name == "ring" and rows:
-            yield orders.chunks_partly(layer, place.grid, mode, loops._replace(kept=rows))
-
-
-def _sliced(place: Place, mode: Mode) -> Iterator[LoopPlan]:
-    """Yield the order that cuts the weights of a tile's outputs into as few equal slices as fit."""
-    layer, part, sums = place.layer, place.layer.part, place.sum_bytes
-    room, units = place.beside(mode), -(-part.reduction // layer.word)
-    for outputs in _chunks(place, place.most_words(room, sums, min(layer.word, part.reduction))):
-        left = room.without(-(-outputs // layer.word) * sums, 0)
-        most = left.most(0, stationary_bytes(layer, outputs, layer.word))
-        if 0 < most < units:  # a single slice would be TK
-            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), outputs, place.at_once)
-            yield orders.tiles_slices(layer, place.grid, mode, loops)
-
-
-def _blocks(place: Place, mode: Mode, is_inner: bool) -> Iterator[LoopPlan]:
-    """Yield the order that cuts a block's inputs into as few equal slices as fit.
-
-    is_inner: hold the weights of one word of outputs, not of the whole chunk.
-    """
-    layer, part, sums = place.layer, place.layer.part, place.sum_bytes
-    each, units = (
-        place.at_once * mode.held * inputs_of(layer, layer.word) * (layer.loaded > 0),
-        max(units for units, _ in part.units),
-    )
-    word = stationary_bytes(layer, min(layer.word, part.outputs), min(layer.word, part.reduction))
-    room = place.room.without(each, word if is_inner else 0)
-    for outputs in _chunks(place, place.most_words(room, sums, 0 if is_inner else min(layer.word, part.reduction))):
-        inner = min(layer.word, outputs) if is_inner else outputs
-        left = place.room.without(-(-outputs // layer.word) * sums, 0)
-        most = left.most(each, stationary_bytes(layer, inner, min(layer.word, part.reduction)))
-        if most < units:  # a single slice would be TK
-            loops = Loops(1, outputs, _evened(units * layer.word, most, layer.word), inner, place.at_once)
-            yield orders.block_slices(layer, place.grid, mode, loops)
-
-
-def _chunks(place: Place, most: int) -> list[int]:
-    """Return the chunk sizes to try, in outputs: for the fewest chunks, for a few more, and a single word."""
-    outputs, word = place.layer.part.outputs, place.layer.word
-    if most < 1:
-        return []
-    words = -(-outputs // word)
-    fewest = -(-words // most)
-    tried = [_evened(outputs, -(-words // (fewest + more)), word) for more in range(MORE_CHUNKS)]
-    return list(dict.fromkeys([*tried, min(word, outputs)]))
-
-
-def _evened(size: int, most: int, word: int) -> int:
-    """Return the size of equal pieces, as few as possible, of at most this many words: whole words, or everything.
-
-    Examples
-    --------
-    >>> _evened(100, 8, 8)
-    56
-    """
-    words = -(-size // word)
-    return min(size, -(-words // -(-words // most)) * word)
+            step = min(words * layer.word, layer.at_most, largest)
+            offer(at, mode, channels_tiles(layer, grid, mode, step, at.at_once))

@@ -1,53 +1,71 @@
-"""What to minimize for a layer, and the memory that it has: how a loop order is chosen."""
+"""What to minimize for a layer, the memory that it has, and the best loop order so far."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
+from simulator.integers import ceil_div
 from simulator.memory.table import SramRow
 from simulator.metrics import Metric
-from simulator.model.layer.orders import LoopPlan
+from simulator.model.layer.axes import Grid, Mode
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.on_cores import added, shared, together
+from simulator.model.layer.orders import LoopPlan, Moved, totals_of
 from simulator.technology import Technology
 
+SHARED = None  #: room for weights where they share the memory of the activations
+SAME = None  #: pJ to write a byte where it takes as much as to read one
+ENERGY: Metric = "energy"
+LATENCY: Metric = "latency"
 ANY_NUMBER = 1 << 40  #: how often what takes nothing fits
 
 
 class Room(NamedTuple):
-    """Bytes of one core for activations and weights; weights None where they share the first."""
+    """Bytes of one core for activations and weights; weights SHARED where they share the first."""
 
     activation: int
     weights: int | None
 
-    def without(self, activation: int, weights: int) -> Room:
-        """Return the room left after these bytes, below 0 where they do not fit."""
-        if self.weights is None:
-            return Room(self.activation - activation - weights, None)
-        return Room(self.activation - activation, self.weights - weights)
 
-    def most(self, activation: int, weights: int) -> int:
-        """Return how many times these bytes of activations (perhaps 0) and of weights fit."""
-        if not activation and not weights:
-            return ANY_NUMBER if self.activation >= 0 and (self.weights is None or self.weights >= 0) else 0
-        if self.weights is None:
-            return max(0, self.activation // (activation + weights))
-        if self.activation < 0 or self.weights < 0:
-            return 0
-        limits = [have // each for have, each in ((self.activation, activation), (self.weights, weights)) if each]
-        return min(limits)
+def without(room: Room, activation: int, weights: int) -> Room:
+    """Return the room left after these bytes, below 0 where they do not fit."""
+    if room.weights == SHARED:
+        return Room(room.activation - activation - weights, SHARED)
+    return Room(room.activation - activation, room.weights - weights)
 
-    def holds(self, activation: int, weights: int) -> bool:
-        """Return whether these bytes fit."""
-        if self.weights is None:
-            return activation + weights <= self.activation
-        return activation <= self.activation and weights <= self.weights
+
+def most(room: Room, activation: int, weights: int) -> int:
+    """Return how many times these bytes of activations (perhaps 0) and of weights fit."""
+    if not activation and not weights:
+        return ANY_NUMBER if room.activation >= 0 and (room.weights == SHARED or room.weights >= 0) else 0
+    if room.weights == SHARED:
+        return room.activation // (activation + weights) if room.activation > 0 else 0
+    if room.activation < 0 or room.weights < 0:
+        return 0
+    if not weights:
+        return room.activation // activation
+    if not activation:
+        return room.weights // weights
+    return min(room.activation // activation, room.weights // weights)
+
+
+def holds(room: Room, activation: int, weights: int) -> bool:
+    """Return whether these bytes fit."""
+    if room.weights == SHARED:
+        return activation + weights <= room.activation
+    return activation <= room.activation and weights <= room.weights
 
 
 class Moving(Protocol):
-    """What moves bytes: a loop order, or a price."""
+    """Bytes that are moved, by a loop order or in a price."""
 
     @property
-    def ema_bytes(self) -> int: ...
+    def ema_weight_bytes(self) -> int: ...
+    @property
+    def ema_input_bytes(self) -> int: ...
+    @property
+    def ema_output_bytes(self) -> int: ...
     @property
     def global_buffer_bytes(self) -> int: ...
     @property
@@ -73,8 +91,8 @@ class Goal(NamedTuple):
     dram: float
     activation: float
     weights: float
-    activation_write: float | None = None
-    weights_write: float | None = None
+    activation_write: float | None = SAME
+    weights_write: float | None = SAME
     static: float = 0.0  #: per slot (cost.Totals)
     slots: int = 0  #: that computing takes; only looked at where something leaks, or time is to be least
     crossbar: float = 0.0
@@ -83,26 +101,103 @@ class Goal(NamedTuple):
 
     def of_cycles(self, slots: int) -> Goal:
         """Return the goal for a layer whose computing takes this many slots."""
-        return self._replace(slots=slots) if self.static or self.metric == "latency" else self
+        return self._replace(slots=slots) if self.static or self.metric == LATENCY else self
 
-    def slots_of(self, moving: Moving) -> int:
-        """Return the least slots that moving these bytes and computing take."""
-        return max(self.slots, moving.ema_bytes, -(-moving.crossbar_bytes * self.widths[0] // self.widths[1]))
 
-    def pj(self, moving: Moving, slots: int) -> float:
-        """Return the energy of these bytes and slots, pJ."""
-        buffered, written = moving.global_buffer_bytes, moving.global_written_bytes
-        activation = _buffer_pj(self.activation, self.activation_write, buffered, written)
-        weights = _buffer_pj(self.weights, self.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
-        moved = self.dram * moving.ema_bytes + activation + weights + self.static * slots
-        return moved + self.crossbar * moving.crossbar_bytes + self.operation * moving.rescalings
+def ema_of(moving: Moving) -> int:
+    """Return the external memory access, bytes."""
+    return moving.ema_weight_bytes + moving.ema_input_bytes + moving.ema_output_bytes
 
-    def key(self, plan: LoopPlan) -> tuple[float, ...]:
-        """Return the sort key, smaller is better: the metric, then EMA, energy, the larger tile, fewer bytes held."""
-        ema, slots = plan.ema_bytes, self.slots_of(plan)
-        energy = self.pj(plan, slots)
-        first = {"ema": (ema, energy), "energy": (energy, ema), "latency": (slots, ema, energy)}[self.metric]
-        return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)
+
+def least_slots(goal: Goal, moving: Moving) -> int:
+    """Return the least slots that moving these bytes and computing take."""
+    return max(goal.slots, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
+
+
+def energy_of(goal: Goal, moving: Moving, slots: int) -> float:
+    """Return the energy of these bytes and slots, pJ."""
+    energy = (
+        goal.dram * ema_of(moving)
+        + buffer_energy(goal.activation, goal.activation_write, moving.global_buffer_bytes, moving.global_written_bytes)
+        + buffer_energy(goal.weights, goal.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
+        + goal.static * slots
+    )
+    return energy + goal.crossbar * moving.crossbar_bytes + goal.operation * moving.rescalings
+
+
+def buffer_energy(read: float, write: float | None, moved: int, written: int) -> float:
+    """Return the energy of a buffer, as simulator.memory.table.SramRow.energy_pj does."""
+    if write == SAME or write == read:
+        return read * moved
+    return read * (moved - written) + write * written
+
+
+class Best:
+    """The cheapest plan so far."""
+
+    def __init__(self) -> None:
+        self.found = 0
+        self.slots = self.ema = self.area = 0
+        self.energy = 0.0
+        self.plan: LoopPlan
+
+
+class Place:
+    """A tile of some samples of a layer, and the memory available to it; which tile and how many changes."""
+
+    def __init__(self, layer: LoopLayer, room: Room, goal: Goal, best: Best, grids: Sequence[Grid]) -> None:
+        self.layer, self.room, self.goal, self.best = layer, room, goal, best
+        self.grids, self.grid_count = grids, len(grids)
+        self.grid, self.at_once = grids[0], 1
+
+
+def offer(at: Place, mode: Mode, plan: LoopPlan) -> None:
+    """Keep a plan, as all cores run it, if it is cheaper than all before it."""
+    goal, best = at.goal, at.best
+    if at.layer.team.cores > 1:
+        plan = together(at.layer, at.grid, mode, plan)
+    slots, ema, area = least_slots(goal, plan.totals), ema_of(plan.totals), plan.tile[0] * plan.tile[1]
+    energy = energy_of(goal, plan.totals, slots)
+    after = compare(goal, best, slots, ema, energy, area)
+    if after == 0 and plan.activation_bytes + plan.weight_bytes < best.plan.activation_bytes + best.plan.weight_bytes:
+        after = -1
+    if after < 0:
+        best.found, best.slots, best.ema, best.energy, best.area = 1, slots, ema, energy, area
+        best.plan = plan
+
+
+def compare(goal: Goal, best: Best, slots: int, ema: int, energy: float, area: int) -> int:
+    """Return 1 for what comes after the best so far, 0 for its equal, -1 before: metric, EMA, energy, larger tile."""
+    if not best.found:
+        return -1
+    if goal.metric == ENERGY and energy != best.energy:
+        return 1 if energy > best.energy else -1
+    if goal.metric == LATENCY and slots != best.slots:
+        return 1 if slots > best.slots else -1
+    if ema != best.ema:
+        return 1 if ema > best.ema else -1
+    if energy != best.energy:
+        return 1 if energy > best.energy else -1
+    if area != best.area:
+        return 1 if area < best.area else -1
+    return 0
+
+
+def may_win(at: Place, weight_reads: int, input_reads: int, traffic: int, weight_traffic: int) -> bool:
+    """Return whether plans of this tile that move at least so much may come before the best so far.
+
+    Of several cores those with as much as the first are counted, and everything is taken as read: each of these terms
+    grows with what is moved. Where writing takes less, or so little more that rounding might decide, all plans may.
+    """
+    goal, best, layer = at.goal, at.best, at.layer
+    read, write = goal.activation, goal.activation_write
+    if not best.found or (write != SAME and write != read and write < 1.000001 * read):
+        return True
+    totals = totals_of(layer, Moved(weight_reads, input_reads, traffic, weight_traffic, 0, 0))
+    if layer.team.cores > 1:
+        totals = shared(layer, totals, added(totals, totals, layer.team.alike - 1))
+    slots = least_slots(goal, totals)
+    return compare(goal, best, slots, ema_of(totals), energy_of(goal, totals, slots), at.grid.area) <= 0
 
 
 def goal_of(
@@ -117,10 +212,3 @@ def goal_of(
         widths=(technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle),
         operation=technology.operation_pj,
     )  # fmt: skip
-
-
-def _buffer_pj(read: float, write: float | None, moved: int, written: int) -> float:
-    """Return the energy of a buffer, as simulator.memory.table.SramRow.energy_pj does."""
-    if write is None or write == read:
-        return read * moved
-    return read * (moved - written) + write * written

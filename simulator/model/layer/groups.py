@@ -7,146 +7,144 @@ time; softmax and norms take two passes over the channels of a tile.
 
 from __future__ import annotations
 
-from math import prod
-
-from simulator.model.layer.axes import in_flight, meet
-from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, round_up
-from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode, Moved, plan_of
-from workloads.network.layers.types import row_bytes
+from simulator.integers import ceil_div, row_bytes
+from simulator.model.layer.axes import ROW, WORD, Grid, Mode
+from simulator.model.layer.loop_layer import LoopLayer, Map, inputs_of, results_of, round_up
+from simulator.model.layer.orders import (
+    COPIED,
+    CT,
+    RS,
+    TCC,
+    LoopPlan,
+    Loops,
+    Moved,
+    plan_of,
+    weight_updates,
+)
 
 
 def channels_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int, at_once: int) -> LoopPlan:
     """CT: channels; samples; tiles. Channels of one producer with their weights; a repeated operand is read once."""
-    rounds = -(-layer.batch // at_once)
-    held = apart_bytes(layer, grid, mode, step) * at_once
-    weights = apart_weights(layer, step)
-    traffic = layer.window_bytes * grid.windows + layer.loaded * mode.side
-    updates, copied = layer.weights * grid.tiles * rounds, layer.loaded * mode.side // 2
-    moved = Moved(layer.weights, layer.loaded * mode.reads, traffic, updates, copied)
-    return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, at_once), (held, weights), moved)
+    held, side = apart_bytes(layer, grid, mode, step) * at_once, layer.loaded * mode.side
+    traffic = layer.window_bytes * grid.windows + side
+    updates = weight_updates(layer, grid, at_once)
+    moved = Moved(layer.weights, layer.loaded * mode.reads, traffic, updates, side // 2, 0)
+    return plan_of(layer, CT, mode.name, grid, equal_loops(step, at_once, 0), held, apart_weights(layer, step), moved)
 
 
 def apart_bytes(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> int:
     """Return the bytes on chip for this many channels: of the input and of a tile of the results."""
     held = mode.held * inputs_of(layer, step) if layer.loaded else 0
-    return held if layer.stays.output else held + most_often(layer) * prod(grid.tile) * results_of(layer, step)
+    return held if layer.stays.output else held + layer.often * grid.area * results_of(layer, step)
 
 
 def apart_weights(layer: LoopLayer, step: int) -> int:
     """Return the weight bytes of this many channels of one producer, counted each time that it is an operand."""
-    elements = most_often(layer) * step * layer.rows.taps * layer.columns.taps if layer.weights else 0
-    return row_bytes(elements, layer.bits.weights)
+    if not layer.weights:
+        return 0
+    return row_bytes(layer.often * step * layer.rows.taps * layer.columns.taps, layer.bits.weights)
 
 
-def joined_channels(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
-    """CT of element-wise layers: these channels of a broadcast operand stay; a single channel is read for each step."""
-    steps = -(-layer.outputs // step)
-    kept = sum(_broadcast_rooms(layer, step))
-    sizes = [row_bytes(*each) * (steps if each[0] < layer.outputs else 1) for each in _passing(layer)]
-    reads = sum(sizes) * grid.union
-    held = _joined_bytes(layer, grid, step) + kept
-    moved = Moved(0, reads + _whole_bytes(layer), _joined_traffic(layer, grid, steps), 0)
-    return plan_of(layer, "CT", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
+def joined(layer: LoopLayer, grid: Grid, order: str, step: int) -> LoopPlan:
+    """Return one of the two orders of element-wise layers.
+
+    CT, channels; tiles: these channels of a broadcast operand stay; a single channel is read for each step. TC, tiles;
+    channels: broadcast operands stay in full, and everything is read once.
+    """
+    steps, size, passing = ceil_div(layer.outputs, step), 0, layer.passing
+    for i in range(layer.producer_count):
+        times = steps if order == CT and passing[i] < layer.outputs else 1
+        size += row_bytes(passing[i], layer.producer_bits[i]) * times
+    reads = size * grid.union + broadcast_bytes(layer)
+    moved = Moved(0, reads, joined_traffic(layer, grid, steps), 0, 0, 0)
+    held = joined_bytes(layer, grid, order, step)
+    return plan_of(layer, order, grid.modes[0].name, grid, equal_loops(step, 1, 0), held, 0, moved)
 
 
-def joined_tiles(layer: LoopLayer, grid: Grid, mode: Mode, step: int) -> LoopPlan:
-    """TC: tiles; channels. Broadcast operands stay in full; everything is read once."""
-    steps = -(-layer.outputs // step)
-    kept = sum(_broadcast_rooms(layer, layer.outputs))
-    held = _joined_bytes(layer, grid, step) + kept
-    reads = layer.loaded * grid.union + _whole_bytes(layer)
-    moved = Moved(0, reads, _joined_traffic(layer, grid, steps), 0)
-    return plan_of(layer, "TC", mode, grid, Loops(step, step, step, step, 1), (held, 0), moved)
+def joined_bytes(layer: LoopLayer, grid: Grid, order: str, step: int) -> int:
+    """Return the bytes on chip for this many channels: of a tile, and of operands that are broadcast over the map."""
+    words, kept, passing = 0, 0, layer.passing
+    if not layer.stays.output:
+        words = results_of(layer, min(step, layer.outputs))
+    for i in range(layer.producer_count):
+        words += row_bytes(round_up(layer, min(step, passing[i])), layer.producer_bits[i])
+    for i in range(layer.broadcast_count):
+        each = layer.broadcast[i]
+        channels = min(step, each.channels) if order == CT else each.channels
+        kept += each.rows * each.columns * row_bytes(round_up(layer, channels), each.bits)
+    return grid.area * words + kept
 
 
-def two_passes(layer: LoopLayer, grid: Grid, mode: Mode, kept: int) -> LoopPlan:
+def joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
+    """Return the operand bytes that the tiles of a sample read from the buffer; a single channel again in each step."""
+    height, width, total = layer.rows.windows, layer.columns.windows, 0
+    for i in range(layer.producer_count):
+        times = 1 if layer.producers[i] == layer.outputs else steps
+        total += height * width * row_bytes(layer.producers[i], layer.producer_bits[i]) * times
+    for i in range(layer.whole_count):
+        each = layer.whole[i]
+        down = height if each.rows == height else grid.rows.tiles
+        across = width if each.columns == width else grid.columns.tiles
+        total += down * across * row_bytes(each.channels, each.bits) * (1 if each.channels == layer.outputs else steps)
+    return total
+
+
+def two_passes(layer: LoopLayer, grid: Grid, kept: int) -> LoopPlan:
     """TCC: tiles; channels for the statistics; channels again for the outputs. The first channels stay in between.
 
     A word at a time, head by head where there are several. The two statistics of a position (the running maximum and
     sum of a softmax, or both moments of a norm) are read and written for each word, as the sums of slices are.
     """
-    channels = layer.outputs
-    words, area = -(-channels // layer.word), prod(grid.tile)
-    statistics, step = 2 * layer.bits.sum_bytes, min(layer.word, channels)
-    held = area * (0 if layer.stays.output else results_of(layer, step)) + area * statistics
+    words, step = ceil_div(layer.outputs, layer.word), min(layer.word, layer.outputs)
+    statistics, reads = 2 * layer.bits.sum_bytes, 0
+    held = grid.area * statistics
+    if not layer.stays.output:
+        held += grid.area * results_of(layer, step)
     if layer.loaded:
-        held += area * (inputs_of(layer, kept) + (inputs_of(layer, step) if kept < channels else 0))
+        held += grid.area * (inputs_of(layer, kept) + (inputs_of(layer, step) if kept < layer.outputs else 0))
+        reads = grid.windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits))
     traffic = grid.windows * (2 * layer.window_bytes + statistics * (3 * words - 1))
-    reads = grid.windows * (2 * layer.loaded - row_bytes(kept, layer.most_bits)) if layer.loaded else 0
-    moved = Moved(0, reads, traffic, 0, grid.windows * statistics * words)
-    return plan_of(layer, "TCC", mode, grid, Loops(step, step, step, step, 1, kept), (held, 0), moved)
+    moved = Moved(0, reads, traffic, 0, grid.windows * statistics * words, 0)
+    return plan_of(layer, TCC, grid.modes[0].name, grid, equal_loops(step, 1, kept), held, 0, moved)
 
 
 def running_sums(layer: LoopLayer) -> LoopPlan:
     """RS: a word of channels; input rows. Each row is added to the output rows that it reaches, those in flight."""
-    columns = meet(layer.columns, layer.columns.windows).union
-    flying, additions = in_flight(layer.rows)
-    pairs, width = meet(layer.rows, 1).visits, layer.columns.windows
-    row = columns if layer.loaded else 0
-    flying *= most_often(layer)
-    held = inputs_of(layer, layer.word) * row + layer.word * layer.bits.sum_bytes * width * flying
-    grid = Grid((1, width), meet(layer.rows, 1), meet(layer.columns, width))
-    sums, mode = layer.bits.sum_bytes * additions * width * layer.outputs, Mode("row", columns, grid.union, 0)
-    moved = Moved(0, layer.loaded * grid.union, layer.window_bytes * pairs * columns + 2 * sums, 0, sums)
-    return plan_of(layer, "RS", mode, grid, _word_of(layer), (held, 0), moved)
+    grid, width = layer.row_grid, layer.columns.windows
+    columns = grid.columns.union
+    sums = layer.bits.sum_bytes * layer.additions * width * layer.outputs
+    held = layer.word * layer.bits.sum_bytes * width * layer.flying * layer.often
+    if layer.loaded:
+        held += inputs_of(layer, layer.word) * columns
+    traffic = layer.window_bytes * grid.rows.visits * columns + 2 * sums
+    moved = Moved(0, layer.loaded * grid.union, traffic, 0, sums, 0)
+    return plan_of(layer, RS, ROW, grid, equal_loops(layer.word, 1, 0), held, 0, moved)
 
 
 def copy(layer: LoopLayer) -> LoopPlan:
     """Copy: a word at a time, each to its new place."""
-    size = sum(rows * columns * row_bytes(*each) for (rows, columns, *each) in _whole(layer))
-    held = row_bytes(layer.word, max(layer.bits.output, *layer.whole_bits))
-    tile = (layer.rows.windows, layer.columns.windows)
-    grid = Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
-    moved = Moved(0, _whole_bytes(layer), size, 0)
-    return plan_of(layer, "copy", Mode("word", 0, 0, 0), grid, _word_of(layer), (held, 0), moved)
+    bits, size = layer.bits.output, 0
+    for i in range(layer.whole_count):
+        bits = max(bits, layer.whole[i].bits)
+        size += map_bytes(layer.whole[i])
+    moved = Moved(0, broadcast_bytes(layer), size, 0, 0, 0)
+    loops = equal_loops(layer.word, 1, 0)
+    return plan_of(layer, COPIED, WORD, layer.map_grid, loops, row_bytes(layer.word, bits), 0, moved)
 
 
-def most_often(layer: LoopLayer) -> int:
-    """Return how many operands of the layer are the same input, at most."""
-    return max(layer.operands.count(each) for each in layer.operands)
+def equal_loops(step: int, at_once: int, kept: int) -> Loops:
+    """Return loops that take this many channels at a time."""
+    return Loops(step, step, step, step, at_once, kept)
 
 
-def _word_of(layer: LoopLayer) -> Loops:
-    return Loops(layer.word, layer.word, layer.word, layer.word, 1)
-
-
-def _joined_bytes(layer: LoopLayer, grid: Grid, step: int) -> int:
-    """Return the bytes of a tile of the result and of the operands that are not broadcast over the map."""
-    rooms = [row_bytes(round_up(layer, min(step, channels)), bits) for channels, bits in _passing(layer)]
-    made = 0 if layer.stays.output else results_of(layer, min(step, layer.outputs))
-    return prod(grid.tile) * (sum(rooms) + made)
-
-
-def _passing(layer: LoopLayer) -> list[tuple[int, int]]:
-    """Return channels and bits of each operand that is read through windows."""
-    return [(channels, bits) for channels, bits in zip(layer.passing, layer.producer_bits) if channels]
-
-
-def _whole(layer: LoopLayer) -> list[tuple[int, int, int, int]]:
-    """Return rows, columns, channels and bits of each map that is needed in full."""
-    return [(*each, bits) for each, bits in zip(layer.whole, layer.whole_bits)]
-
-
-def _broadcast_rooms(layer: LoopLayer, step: int) -> list[int]:
-    """Return the bytes of this many channels of each broadcast operand, over all its positions."""
-    return [
-        rows * columns * row_bytes(round_up(layer, min(step, channels)), bits)
-        for (rows, columns, channels), bits in zip(layer.broadcast, layer.broadcast_bits)
-    ]
-
-
-def _joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
-    """Return the operand bytes that the tiles of a sample read from the buffer; a single channel again in each step."""
-    maps = [(layer.rows.windows, layer.columns.windows, *each) for each in zip(layer.producers, layer.producer_bits)]
+def broadcast_bytes(layer: LoopLayer) -> int:
+    """Return the bytes from DRAM of the operands that are needed whole."""
     total = 0
-    for rows, columns, channels, bits in (*maps, *_whole(layer)):
-        down = rows if rows == layer.rows.windows else grid.rows.tiles
-        across = columns if columns == layer.columns.windows else grid.columns.tiles
-        total += down * across * row_bytes(channels, bits) * (1 if channels == layer.outputs else steps)
+    for i in range(layer.broadcast_count):
+        total += map_bytes(layer.broadcast[i])
     return total
 
 
-def _whole_bytes(layer: LoopLayer) -> int:
-    """Return the bytes from DRAM of the operands that are needed whole."""
-    maps = zip(layer.broadcast, layer.broadcast_bits)
-    return sum(rows * columns * row_bytes(channels, bits) for (rows, columns, channels), bits in maps)
+def map_bytes(each: Map) -> int:
+    """Return the bytes of a map."""
+    return each.rows * each.columns * row_bytes(each.channels, each.bits)

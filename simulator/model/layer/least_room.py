@@ -14,10 +14,10 @@ from math import prod
 from typing import NamedTuple
 
 from simulator.model.layer import attention, groups, orders
+from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.cheapest import Tiles, tiles_of
-from simulator.model.layer.goal import Room
+from simulator.model.layer.goal import Room, holds
 from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, stationary_bytes
-from simulator.model.layer.orders import Grid, Mode
 
 
 class Need(NamedTuple):
@@ -67,7 +67,7 @@ def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Roo
 
 def can_run(layer: LoopLayer, room: Room, tiles: Tiles = "bands") -> bool:
     """Return whether any loop order of a layer fits, that is, whether `cheapest.cheapest_plan` finds one."""
-    return any(room.holds(*need) for need in needs(layer, tiles))
+    return any(holds(room, *need) for need in needs(layer, tiles))
 
 
 @lru_cache(maxsize=1 << 12)
@@ -97,12 +97,12 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
     found = []
     for tile in _smallest(layer, tiles):
         grid = orders.grid_of(layer, tile)
-        for mode in orders.modes_of(grid):
+        for mode in grid.modes:
             if layer.kind in ("join", "mixed", "norm"):
                 step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
-                found.append(Need(groups.joined_tiles(layer, grid, mode, step).activation_bytes, 0))
+                found.append(Need(groups.joined_bytes(layer, grid, orders.TC, step), 0))
             elif layer.kind == "attention":
-                found.append(Need(attention.once_bytes(layer, grid), 0))
+                found.append(Need(attention.tiles_blocks(layer, grid, layer.keys).activation_bytes, 0))
             elif mode.reads == grid.union:
                 found.append(_whole_part(layer, grid, mode))
     least = min(found, key=sum)
@@ -133,8 +133,7 @@ def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT with the fewest channels tried, or with all where they mix."""
     step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
-    (mode,) = orders.modes_of(grid)
-    yield Need(groups.joined_channels(layer, grid, mode, min(step, layer.outputs)).activation_bytes, 0)
+    yield Need(groups.joined_bytes(layer, grid, orders.CT, min(step, layer.outputs)), 0)
 
 
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
@@ -146,14 +145,14 @@ def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 
 def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TB, with a single block or a word of keys at a time."""
-    for size in attention.least_bytes(layer, grid):
-        yield Need(size, 0)
+    for block in {layer.keys, min(layer.word, layer.keys)}:
+        yield Need(attention.tiles_blocks(layer, grid, block).activation_bytes, 0)
 
 
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT of a word of channels."""
     weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
-    yield Need(min(groups.apart_bytes(layer, grid, mode, layer.word) for mode in orders.modes_of(grid)), weights)
+    yield Need(min(groups.apart_bytes(layer, grid, mode, layer.word) for mode in grid.modes), weights)
 
 
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
@@ -164,11 +163,11 @@ def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     yield Need(_window(grid) * part.room + results, stationary_bytes(layer, outputs, part.reduction))
     if max(units for units, _ in part.units) > 1:
         inputs = min(layer.word, part.reduction)
-        held = min(mode.held for mode in orders.block_modes(layer, grid))
+        held = min(mode.held for mode in grid.blocks)
         slices = held * inputs_of(layer, layer.word) * (layer.loaded > 0)
         yield Need(slices + sums, stationary_bytes(layer, outputs, inputs))
 
 
 def _window(grid: Grid) -> int:
     """Return the least elements of one channel that stay from tile to tile."""
-    return min(mode.held for mode in orders.modes_of(grid))
+    return min(mode.held for mode in grid.modes)

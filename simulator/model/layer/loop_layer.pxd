@@ -27,18 +27,47 @@ cdef struct Met:
     i64 tiles
     i64 visits
     i64 most
-    i64 united          # `union` there, a word of C
+    i64 union "united"  # a word of C
     i64 ring
     i64 live
+
+
+cdef enum:  # axes.Mode: MODES of _loop_layers.pxi
+    RING
+    WHOLE_ROWS
+    SIDE
+    SLIDE
+    BLOCK
+    BLOCK_ROW
+    WHOLE
+    ROW
+    WORD
+
+
+cdef struct Mode:
+    i64 name
+    i64 held
+    i64 reads
+    i64 side
 
 
 cdef struct Grid:
     i64 tile[2]
     Met rows
     Met columns
+    i64 tiles
+    i64 windows
+    i64 union "united"
+    i64 area
+    i64 mode_count
+    Mode* modes[3]
+    i64 block_count
+    Mode* blocks[2]
+    Mode* whole
+    Mode room[6]        # where they are
 
 
-cdef struct LoopAxis:
+cdef struct LoopAxis:   # of Axis, what the text reads
     i64 windows
     i64 taps
 
@@ -46,10 +75,9 @@ cdef struct LoopAxis:
 cdef struct Part:
     i64 room
     i64 outputs
-    i64 words           # of outputs
     i64 reduction
     i64 unit_count
-    i64* units          # words of inputs, how many parts of the layer have so many
+    i64 (*units)[2]
 
 
 cdef struct Stays:
@@ -58,6 +86,21 @@ cdef struct Stays:
     i64 output
     i64 is_written
     i64 arriving_bytes
+
+
+cdef struct Team:
+    i64 cores
+    i64 alike
+    i64 shared
+    i64 other_count
+    LoopLayer** others
+
+
+cdef struct Map:
+    i64 rows
+    i64 columns
+    i64 channels
+    i64 bits
 
 
 cdef struct LoopBits:
@@ -69,30 +112,19 @@ cdef struct LoopBits:
 
 
 cdef struct LoopLayer:
+    i64 is_large        # 64 bits may not hold what a plan moves; then nothing else is filled in
     i64 kind
     LoopAxis rows
     LoopAxis columns
     i64 producer_count
     i64* producers
     i64* producer_bits
-    i64 window_bytes
-    i64 often           # simulator.model.layer.groups.most_often
-    i64 operand_bytes   # of all operands: a producer again for each that it is
     i64* passing
-    i64 loaded
-    i64 operands_loaded
-    i64 broadcast_count
-    i64* broadcast
-    i64 most_bits
-    i64 coming
-    i64 has_second
     Part part
     i64 outputs
-    i64 output_bytes
-    i64 output_elements
     i64 weights
     i64 whole_count
-    i64* whole          # rows, columns, channels, bits
+    Map* whole
     i64 unmet_bytes
     i64 batch
     i64 repeat
@@ -100,19 +132,29 @@ cdef struct LoopLayer:
     i64 at_most
     Stays stays
     LoopBits bits
+    Team team
     i64 keys
+    i64 loaded
+    i64 most_bits
+    i64 broadcast_count
+    Map* broadcast
+    i64 window_bytes
+    i64 output_bytes
+    i64 output_elements
+    i64 has_second
+    i64 coming
     i64 is_product
-    i64 flying          # axes.in_flight of the rows
+    i64 operand_bytes
+    i64 operands_loaded
+    i64 often
+    i64 words
+    Met row
+    Grid* row_grid
+    Grid* map_grid
+    i64 flying
     i64 additions
-    Met row             # tiles of one row
     i64 grid_count
-    Grid* grids         # of the tiles tried: cheapest.tiles_of; the first is the whole map
-    i64 is_large        # 64 bits may not hold what a plan moves
-    i64 cores           # Team, as all below
-    i64 alike
-    i64 shared
-    i64 other_count
-    LoopLayer* others   # each with the number of its cores in `alike`
+    Grid** grids        # of the tiles tried: cheapest.tiles_of
 
 
 cdef i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from simulator.integers import ceil_div, row_bytes
-from simulator.model.layer.axes import Axis
+from simulator.model.layer.axes import Axis, Grid, Met, grid_of, in_flight, meet
 
 Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
 DENSE: Kind = "dense"
@@ -30,6 +31,9 @@ KINDS: dict[Kind, str] = {
 }
 
 Shared = Literal["", "inputs", "weights", "all"]
+INPUTS_SHARED: Shared = "inputs"
+WEIGHTS_SHARED: Shared = "weights"
+ALL_SHARED: Shared = "all"
 
 
 class Part(NamedTuple):
@@ -39,6 +43,11 @@ class Part(NamedTuple):
     outputs: int
     reduction: int
     units: tuple[tuple[int, int], ...]  #: (words of inputs, how many parts of the layer have so many)
+
+    @property
+    def unit_count(self) -> int:
+        """How many different numbers of words there are."""
+        return len(self.units)
 
 
 class Stays(NamedTuple):
@@ -69,18 +78,31 @@ class Team(NamedTuple):
 
     cores: int = 1  #: of the machine, each with a port to DRAM
     alike: int = 1  #: cores with as much as this one, itself among them
-    others: tuple[tuple[LoopLayer, int], ...] = ()  #: smaller parts, and how many cores have each
+    others: tuple[LoopLayer, ...] = ()  #: smaller parts, each with the number of its cores in `team.alike`
     shared: Shared = ""  #: what comes once for all, by all ports, and crosses to who hears it
+
+    @property
+    def other_count(self) -> int:
+        """How many smaller parts there are."""
+        return len(self.others)
 
 
 ONE_CORE = Team()
 
 
+class Map(NamedTuple):
+    """A map that is needed in full."""
+
+    rows: int
+    columns: int
+    channels: int
+    bits: int = 8
+
+
 class LoopBits(NamedTuple):
-    """Bits of the numbers of a layer, in the order of LoopLayer's fields; where empty, 8 each."""
+    """Bits of the numbers of a layer; of producers, where empty, 8 each."""
 
     producers: tuple[int, ...] = ()
-    whole: tuple[int, ...] = ()
     weights: int = 8  #: or of the second operand of a product
     output: int = 8
     sum_bytes: int = 4  #: of what is not added up yet
@@ -91,8 +113,8 @@ class LoopBits(NamedTuple):
 INT8_BITS = LoopBits()
 
 
-class LoopLayer(NamedTuple):
-    """A layer as its loops see it: plain integers."""
+class _Fields(NamedTuple):
+    """What a `LoopLayer` is made of."""
 
     kind: Kind  #: what it does with channels, see `KINDS`
     rows: Axis
@@ -102,7 +124,7 @@ class LoopLayer(NamedTuple):
     part: Part  #: what runs together
     outputs: int
     weights: int  #: bytes; of the second operand of a product, of keys and values
-    whole: tuple[tuple[int, int, int], ...]  #: maps that are needed in full, each once: broadcast, or rearranged
+    whole: tuple[Map, ...]  #: maps that are needed in full, each once: broadcast, or rearranged
     unmet_bytes: int  #: of the input that no window meets, one sample: they pass by once (our choice, as where it fits)
     batch: int  #: samples that share the weights
     repeat: int  #: samples one after the other that share nothing
@@ -114,76 +136,128 @@ class LoopLayer(NamedTuple):
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
 
-    @property
+
+class LoopLayer(_Fields):
+    """A layer as its loops see it: plain integers, and what follows from them, computed once."""
+
+    @cached_property
     def passing(self) -> tuple[int, ...]:
         """Channels of each producer that come from DRAM through the windows, 0 for one that is on chip."""
         if not self.stays.producers:
             return self.producers
         return tuple(0 if is_kept else size for size, is_kept in zip(self.producers, self.stays.producers))
 
-    @property
+    @cached_property
     def loaded(self) -> int:
         """Bytes of a position that come from DRAM through windows."""
         return sum(row_bytes(channels, bits) for channels, bits in zip(self.passing, self.producer_bits))
 
-    @property
+    @cached_property
     def producer_bits(self) -> tuple[int, ...]:
         """Bits of each producer."""
         return self.bits.producers or (8,) * len(self.producers)
 
-    @property
-    def whole_bits(self) -> tuple[int, ...]:
-        """Bits of each of `whole`."""
-        return self.bits.whole or (8,) * len(self.whole)
-
-    @property
-    def broadcast_bits(self) -> tuple[int, ...]:
-        """Bits of each of `broadcast`."""
-        if not self.stays.whole:
-            return self.whole_bits
-        return tuple(bits for bits, is_kept in zip(self.whole_bits, self.stays.whole) if not is_kept)
-
-    @property
+    @cached_property
     def most_bits(self) -> int:
         """The most bits of a producer that comes from DRAM."""
         return max((bits for bits, each in zip(self.producer_bits, self.passing) if each), default=8)
 
-    @property
-    def broadcast(self) -> tuple[tuple[int, int, int], ...]:
+    @cached_property
+    def broadcast(self) -> tuple[Map, ...]:
         """Those of `whole` that come from DRAM."""
         if not self.stays.whole:
             return self.whole
         return tuple(each for each, is_kept in zip(self.whole, self.stays.whole) if not is_kept)
 
-    @property
+    @cached_property
     def window_bytes(self) -> int:
         """Bytes of a position that are read through windows."""
         return sum(row_bytes(channels, bits) for channels, bits in zip(self.producers, self.producer_bits))
 
-    @property
+    @cached_property
     def output_bytes(self) -> int:
         """Bytes of the output, one sample."""
         return self.rows.windows * self.columns.windows * row_bytes(self.outputs, self.bits.output)
 
-    @property
+    @cached_property
     def output_elements(self) -> int:
         """Elements of the output, one sample."""
         return self.rows.windows * self.columns.windows * self.outputs
 
-    @property
+    @cached_property
     def has_second(self) -> bool:
         """Whether all of the second operand of a product is on chip."""
         return self.stays.second_bytes > 0 and self.coming == 0
 
-    @property
+    @cached_property
     def coming(self) -> int:
         """Bytes of the weights, or of the part of a second operand that is not on chip."""
         return self.weights - self.stays.second_bytes
 
-    @property
+    @cached_property
     def is_product(self) -> bool:
         """Whether it multiplies activations; all operands but the first are then held as weights are."""
         return self.kind in (TRANSPOSED, PRODUCT, ATTENTION)
+
+    @cached_property
+    def producer_count(self) -> int:
+        """How many inputs are read through windows."""
+        return len(self.producers)
+
+    @cached_property
+    def whole_count(self) -> int:
+        """How many maps are needed in full."""
+        return len(self.whole)
+
+    @cached_property
+    def broadcast_count(self) -> int:
+        """How many of them come from DRAM."""
+        return len(self.broadcast)
+
+    @cached_property
+    def operand_bytes(self) -> int:
+        """Bytes of a position of all operands: of a producer again for each that it is."""
+        return sum(row_bytes(self.producers[each], self.producer_bits[each]) for each in self.operands)
+
+    @cached_property
+    def operands_loaded(self) -> int:
+        """The same of those that come from DRAM."""
+        return sum(row_bytes(self.passing[each], self.producer_bits[each]) for each in self.operands)
+
+    @cached_property
+    def often(self) -> int:
+        """How many operands are the same input, at most."""
+        return max((self.operands.count(each) for each in self.operands), default=0)
+
+    @cached_property
+    def words(self) -> int:
+        """Words of outputs of a part."""
+        return ceil_div(self.part.outputs, self.word)
+
+    @cached_property
+    def row(self) -> Met:
+        """What tiles of one row meet."""
+        return meet(self.rows, 1)
+
+    @cached_property
+    def row_grid(self) -> Grid:
+        """The grid of tiles of one row."""
+        return grid_of(self.rows, self.columns, (1, self.columns.windows))
+
+    @cached_property
+    def map_grid(self) -> Grid:
+        """The grid of one tile, the whole map."""
+        return grid_of(self.rows, self.columns, (self.rows.windows, self.columns.windows))
+
+    @cached_property
+    def flying(self) -> int:
+        """Output rows that are begun and not finished, at most, where the input comes row by row."""
+        return in_flight(self.rows)[0]
+
+    @cached_property
+    def additions(self) -> int:
+        """Additions of rows to running sums."""
+        return in_flight(self.rows)[1]
 
 
 def round_up(layer: LoopLayer, channels: int) -> int:

@@ -15,6 +15,7 @@ from simulator.model.layer.loop_layer import (
     Kind,
     LoopBits,
     LoopLayer,
+    Map,
     Part,
     Shared,
     Stays,
@@ -89,7 +90,7 @@ def loop_layer(
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
     stays = NOTHING_STAYS if kept is None else _stays(network, v, kept, distinct, list(whole))
-    bits = _bits(network, v, distinct, list(whole))
+    bits = _bits(network, v, distinct)
     coming = [u for u in set(local) if kept is None or u not in kept.on_chip]
     unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
     return LoopLayer(
@@ -103,7 +104,7 @@ def loop_layer(
         weights=sum(network.tensors[u].size_bytes for u in operands[1:])
         if layer.op in PRODUCT_OPS
         else layer.weight_bytes,
-        whole=tuple((t.height, t.width, t.channels) for t in (network.tensors[u] for u in whole)),
+        whole=tuple(Map(t.height, t.width, t.channels, t.bits) for t in (network.tensors[u] for u in whole)),
         unmet_bytes=unmet * sum(row_bytes(network.tensors[u].channels, network.tensors[u].bits) for u in coming),
         batch=samples[0],
         repeat=samples[1],
@@ -116,18 +117,18 @@ def loop_layer(
     )
 
 
-def _bits(network: Network, v: int, producers: list[int], whole: list[int]) -> LoopBits:
+def _bits(network: Network, v: int, producers: list[int]) -> LoopBits:
     """Return the bits of a layer's numbers; empty where all are those of the paper."""
     layer, tensors = network.layers[v], network.tensors
     bits = LoopBits(
-        tuple(tensors[u].bits for u in producers), tuple(tensors[u].bits for u in whole),
+        tuple(tensors[u].bits for u in producers),
         tensors[network.operands[v][1]].bits if layer.op in PRODUCT_OPS else layer.bits.weights,
         layer.output_bits, -(-layer.bits.sums // 8),
     )  # fmt: skip
     experts = layer.experts
     if experts is not None and (used := experts.in_use(layer.height * layer.width)) > experts.active:
         return bits._replace(used=used, active=experts.active)
-    is_plain = {*bits.producers, *bits.whole, bits.weights, bits.output} == {8} and bits.sum_bytes == 4
+    is_plain = {*bits.producers, bits.weights, bits.output} == {8} and bits.sum_bytes == 4
     return INT8_BITS if is_plain else bits
 
 

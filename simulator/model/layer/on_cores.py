@@ -6,81 +6,76 @@ the shared data, one byte in n, and passes it on: what a core receives from othe
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from simulator.model.layer import attention, groups, orders
-from simulator.model.layer.loop_layer import LoopLayer
-from simulator.model.layer.orders import Grid, LoopPlan, Loops, Mode
-
-DENSE: dict[str, Callable[[LoopLayer, Grid, Mode, Loops], LoopPlan]] = {
-    "TK": orders.tiles_chunks,
-    "KT": orders.chunks_tiles,
-    "WK": orders.whole_chunks,
-    "KS": orders.chunks_whole,
-    "TP": orders.tiles_partly,
-    "KP": orders.chunks_partly,
-    "TKC": orders.tiles_slices,
-    "BC": orders.block_slices,
-}
+from simulator.integers import ceil_div
+from simulator.model.layer.attention import tiles_blocks
+from simulator.model.layer.axes import Grid, Mode
+from simulator.model.layer.groups import channels_tiles, copy, joined, running_sums, two_passes
+from simulator.model.layer.loop_layer import ALL_SHARED, APART, INPUTS_SHARED, WEIGHTS_SHARED, LoopLayer
+from simulator.model.layer.orders import COPIED, CT, RS, TB, TC, TCC, TP, LoopPlan, Loops, LoopTotals, dense_plan
 
 
-def together(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
+def together(layer: LoopLayer, grid: Grid, mode: Mode, plan: LoopPlan) -> LoopPlan:
     """Return what all cores move when each runs a plan on its part; bytes on chip are those of the largest part.
 
     layer: the largest part, with its `team`. plan: of that part alone.
     """
-    team = layer.team
-    if team.cores == 1:
-        return plan
-    parts = [(plan, team.alike), *((again(each, plan), count) for each, count in team.others)]
+    every = added(plan.totals, plan.totals, layer.team.alike - 1)
+    for i in range(layer.team.other_count):
+        other = layer.team.others[i]
+        every = added(every, again(other, grid, mode, plan).totals, other.team.alike)
+    return LoopPlan(
+        plan.order, plan.mode, plan.tile, plan.apart, plan.chunk, plan.slice, plan.inner, plan.at_once, plan.kept,
+        plan.activation_bytes, plan.weight_bytes, shared(layer, plan.totals, every),
+    )  # fmt: skip
 
-    def added(name: str) -> int:
-        return sum(getattr(each, name) * count for each, count in parts)
 
-    weights, inputs, heard = added("ema_weight_bytes"), added("ema_input_bytes"), 0
-    outputs = added("ema_output_bytes")
-    if team.shared == "inputs":
-        second = added("second_bytes")
-        heard, inputs = inputs - second, plan.ema_input_bytes - plan.second_bytes + second
-    elif team.shared == "weights":
-        heard, weights = weights, plan.ema_weight_bytes
-    elif team.shared == "all":
-        heard = weights + inputs + outputs
-    return plan._replace(
-        ema_weight_bytes=weights,
-        ema_input_bytes=inputs,
-        ema_output_bytes=outputs,
-        global_buffer_bytes=added("global_buffer_bytes"),
-        weight_buffer_bytes=added("weight_buffer_bytes"),
-        global_written_bytes=added("global_written_bytes"),
-        weight_written_bytes=added("weight_written_bytes"),
-        second_bytes=added("second_bytes"),
-        crossbar_bytes=heard - -(-heard // team.cores),
-        rescalings=added("rescalings"),
+def added(one: LoopTotals, other: LoopTotals, times: int) -> LoopTotals:
+    """Return the sum of one and so many times the other."""
+    return LoopTotals(
+        one.ema_weight_bytes + times * other.ema_weight_bytes,
+        one.ema_input_bytes + times * other.ema_input_bytes,
+        one.ema_output_bytes + times * other.ema_output_bytes,
+        one.global_buffer_bytes + times * other.global_buffer_bytes,
+        one.weight_buffer_bytes + times * other.weight_buffer_bytes,
+        one.global_written_bytes + times * other.global_written_bytes,
+        one.weight_written_bytes + times * other.weight_written_bytes,
+        one.second_bytes + times * other.second_bytes,
+        one.crossbar_bytes + times * other.crossbar_bytes,
+        one.rescalings + times * other.rescalings,
     )
 
 
-def again(layer: LoopLayer, plan: LoopPlan) -> LoopPlan:
+def shared(layer: LoopLayer, first: LoopTotals, every: LoopTotals) -> LoopTotals:
+    """Return what all cores move where what they share comes once, as the core with the largest part has it."""
+    weights, inputs, heard = every.ema_weight_bytes, every.ema_input_bytes, 0
+    if layer.team.shared == INPUTS_SHARED:
+        heard = inputs - every.second_bytes
+        inputs = first.ema_input_bytes - first.second_bytes + every.second_bytes
+    elif layer.team.shared == WEIGHTS_SHARED:
+        heard, weights = weights, first.ema_weight_bytes
+    elif layer.team.shared == ALL_SHARED:
+        heard = weights + inputs + every.ema_output_bytes
+    return LoopTotals(
+        weights, inputs, every.ema_output_bytes, every.global_buffer_bytes, every.weight_buffer_bytes,
+        every.global_written_bytes, every.weight_written_bytes, every.second_bytes,
+        heard - ceil_div(heard, layer.team.cores), every.rescalings,
+    )  # fmt: skip
+
+
+def again(layer: LoopLayer, grid: Grid, mode: Mode, plan: LoopPlan) -> LoopPlan:
     """Return the plan of another part of the same layer: the same steps, as many as it has."""
-    if plan.order == "RS":
-        return groups.running_sums(layer)
-    if plan.order == "copy":
-        return groups.copy(layer)
-    grid = orders.grid_of(layer, plan.tile)
-    mode = next(each for each in _modes(layer, grid) if each.name == plan.mode)
-    if layer.kind == "attention":
-        return attention.tiles_blocks(layer, grid, mode, plan.slice)
-    if plan.order == "TCC":
-        return groups.two_passes(layer, grid, mode, plan.kept)
-    if layer.kind == "apart":
-        return groups.channels_tiles(layer, grid, mode, plan.apart, plan.at_once)
-    if plan.order in ("CT", "TC"):
-        return (groups.joined_channels if plan.order == "CT" else groups.joined_tiles)(layer, grid, mode, plan.apart)
-    kept = min(plan.kept, layer.part.outputs) if plan.order == "TP" else plan.kept
+    if plan.order == RS:
+        return running_sums(layer)
+    if plan.order == COPIED:
+        return copy(layer)
+    if plan.order == TB:
+        return tiles_blocks(layer, grid, plan.slice)
+    if plan.order == TCC:
+        return two_passes(layer, grid, plan.kept)
+    if layer.kind == APART:
+        return channels_tiles(layer, grid, mode, plan.apart, plan.at_once)
+    if plan.order == CT or plan.order == TC:
+        return joined(layer, grid, plan.order, plan.apart)
+    kept = min(plan.kept, layer.part.outputs) if plan.order == TP else plan.kept
     loops = Loops(plan.apart, plan.chunk, plan.slice, plan.inner, plan.at_once, kept)
-    return DENSE[plan.order](layer, grid, mode, loops)
-
-
-def _modes(layer: LoopLayer, grid: Grid) -> list[Mode]:
-    """Return all modes: what may stay of the input from tile to tile."""
-    return [*orders.modes_of(grid), orders.whole_mode(grid), *orders.block_modes(layer, grid)]
+    return dense_plan(plan.order, layer, grid, mode, loops)

@@ -11,45 +11,30 @@ weights. A product takes its second operand as weights, head by head, new for ea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from math import prod
 from typing import Any, NamedTuple
 
-from simulator.model.layer.axes import Met, meet
+from simulator.integers import ceil_div
+from simulator.model.layer import axes
+from simulator.model.layer.axes import BLOCK_ROW, Grid, Mode
 from simulator.model.layer.loop_layer import LoopLayer, coming_after, inputs_of, results_of, round_up, stationary_bytes
-from workloads.network.layers.types import row_bytes
+
+TK, KT, WK, KS, TP, KP, TKC, BC = "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"  #: dense orders
+CT, TC, RS, COPIED, TCC, TB = "CT", "TC", "RS", "copy", "TCC", "TB"  #: of groups.py and attention.py
 
 
-class Grid(NamedTuple):
-    """The tiles of a map and what their windows meet, in elements of one channel."""
+class LoopTotals(NamedTuple):
+    """What a loop order moves for the whole batch, bytes."""
 
-    tile: tuple[int, int]
-    rows: Met
-    columns: Met
-
-    @property
-    def tiles(self) -> int:
-        """How many there are."""
-        return self.rows.tiles * self.columns.tiles
-
-    @property
-    def windows(self) -> int:
-        """Elements met, summed over the tiles."""
-        return self.rows.visits * self.columns.visits
-
-    @property
-    def union(self) -> int:
-        """Elements that some tile meets."""
-        return self.rows.union * self.columns.union
-
-
-class Mode(NamedTuple):
-    """What stays of the input from tile to tile, in elements of one channel."""
-
-    name: str
-    held: int
-    reads: int  #: from DRAM in one pass over the tiles
-    side: int  #: copied to SIDE and back in one pass
+    ema_weight_bytes: int
+    ema_input_bytes: int
+    ema_output_bytes: int
+    global_buffer_bytes: int
+    weight_buffer_bytes: int
+    global_written_bytes: int  #: of global_buffer_bytes, what is written and not read
+    weight_written_bytes: int  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
+    second_bytes: int  #: of ema_input_bytes, those of the second operand of a product
+    crossbar_bytes: int  #: from core to core
+    rescalings: int  #: operations of an attention in blocks, beyond its own
 
 
 class LoopPlan(NamedTuple):
@@ -66,16 +51,7 @@ class LoopPlan(NamedTuple):
     kept: int  #: what stays: weights of outputs over the tiles (TP), input rows over the chunks (KP), channels (TCC)
     activation_bytes: int
     weight_bytes: int
-    ema_weight_bytes: int
-    ema_input_bytes: int
-    ema_output_bytes: int
-    global_buffer_bytes: int
-    weight_buffer_bytes: int
-    global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
-    weight_written_bytes: int = 0  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
-    second_bytes: int = 0  #: of ema_input_bytes, those of the second operand of a product
-    crossbar_bytes: int = 0  #: from core to core
-    rescalings: int = 0  #: operations of an attention in blocks, beyond its own
+    totals: LoopTotals
 
     def choices(self) -> dict[str, Any]:
         """Return the choices of the plan, without what follows from them."""
@@ -84,17 +60,18 @@ class LoopPlan(NamedTuple):
     @property
     def ema_bytes(self) -> int:
         """External memory access."""
-        return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
+        return sum(self.totals[:3])
 
 
 class Moved(NamedTuple):
-    """Bytes that an order moves: weights for the batch, everything else for one sample."""
+    """What an order moves, bytes: weights for the batch, everything else for one sample."""
 
     weight_reads: int
     input_reads: int
     traffic: int  #: of the activation buffer beside the DRAM side: windows, SIDE, sums
     weight_traffic: int  #: from the weight buffer
-    copied: int = 0  #: of traffic, what is written: SIDE and sums
+    copied: int  #: of traffic, what is written: SIDE and sums
+    rescalings: int
 
 
 class Loops(NamedTuple):
@@ -110,113 +87,91 @@ class Loops(NamedTuple):
 
 def grid_of(layer: LoopLayer, tile: tuple[int, int]) -> Grid:
     """Return the grid of tiles with this many rows and columns of outputs."""
-    return Grid(tile, meet(layer.rows, tile[0]), meet(layer.columns, tile[1]))
+    return axes.grid_of(layer.rows, layer.columns, tile)
 
 
-def modes_of(grid: Grid) -> Iterator[Mode]:
-    """Yield what can stay of the input from tile to tile, taken row by row.
-
-    ring: tiles of full width; rows that are needed again stay. rows: tiles of full width; nothing stays (holes of
-    dilation make a ring longer than a window). side: MAIN slides along the columns, SIDE keeps rows for the next row of
-    tiles. slide: the same without SIDE. block: nothing stays.
-    """
-    rows, columns = grid.rows, grid.columns
-    if columns.tiles == 1:
-        yield Mode("ring", rows.ring * columns.union, rows.union * columns.union, 0)
-        if rows.most < rows.ring:
-            yield Mode("rows", rows.most * columns.union, rows.visits * columns.union, 0)
-        return
-    main = rows.most * columns.ring
-    if rows.live:
-        again = 2 * (rows.visits - rows.union) * columns.union
-        yield Mode("side", main + rows.live * columns.union, rows.union * columns.union, again)
-    yield Mode("slide", main, rows.visits * columns.union, 0)
-    if columns.most < columns.ring:
-        yield Mode("block", rows.most * columns.most, rows.visits * columns.visits, 0)
-
-
-def whole_mode(grid: Grid) -> Mode:
-    """Return the mode that keeps all of the input that any window meets."""
-    return Mode("whole", grid.union, grid.union, 0)
+def dense_plan(order: str, layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
+    """Return the plan of an order of a layer that reduces over channels."""
+    if order == TK:
+        return tiles_chunks(layer, grid, mode, loops)
+    if order == KT:
+        return chunks_tiles(layer, grid, mode, loops)
+    if order == WK:
+        return whole_chunks(layer, grid, mode, loops)
+    if order == KS:
+        return chunks_whole(layer, grid, mode, loops)
+    if order == TP:
+        return tiles_partly(layer, grid, mode, loops)
+    if order == KP:
+        return chunks_partly(layer, grid, mode, loops)
+    return tiles_slices(layer, grid, mode, loops) if order == TKC else block_slices(layer, grid, mode, loops)
 
 
 def tiles_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TK: tiles; chunks. The input of a tile stays while the chunks pass. With one chunk the weights stay."""
-    chunks, rounds = _passes(layer, loops)
-    updates = layer.weights * grid.tiles * rounds
-    traffic = layer.window_bytes * grid.windows * chunks + layer.loaded * mode.side
-    copied = layer.loaded * mode.side // 2
-    weight_reads = layer.coming * (1 if chunks == 1 else grid.tiles * rounds)
-    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copied)
-    return plan_of(layer, "TK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+    chunks, side = chunks_of(layer, loops), layer.loaded * mode.side
+    reads = layer.coming if chunks == 1 else layer.coming * grid.tiles * rounds_of(layer, loops.at_once)
+    traffic = layer.window_bytes * grid.windows * chunks + side
+    moved = Moved(reads, layer.loaded * mode.reads, traffic, weight_updates(layer, grid, loops.at_once), side // 2, 0)
+    return held_plan(layer, TK, mode, grid, loops, 0, 0, moved)
 
 
 def chunks_tiles(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KT: chunks; samples; tiles. The weights of a chunk stay; the input passes once for each chunk."""
-    chunks, rounds = _passes(layer, loops)
-    traffic = (layer.window_bytes * grid.windows + layer.loaded * mode.side) * chunks
-    reads = layer.loaded * mode.reads * chunks
-    copied = layer.loaded * mode.side // 2 * chunks
-    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds, copied)
-    return plan_of(layer, "KT", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+    chunks, side = chunks_of(layer, loops), layer.loaded * mode.side
+    reads, traffic = layer.loaded * mode.reads * chunks, (layer.window_bytes * grid.windows + side) * chunks
+    moved = Moved(layer.coming, reads, traffic, weight_updates(layer, grid, loops.at_once), side // 2 * chunks, 0)
+    return held_plan(layer, KT, mode, grid, loops, 0, 0, moved)
 
 
 def whole_chunks(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """WK: samples; the whole input; chunks; tiles. Weights pass once for all samples that run at once."""
-    chunks, rounds = _passes(layer, loops)
+    chunks = chunks_of(layer, loops)
+    reads = layer.coming if chunks == 1 else layer.coming * rounds_of(layer, loops.at_once)
     traffic = layer.window_bytes * grid.windows * chunks
-    weight_reads = layer.coming * (1 if chunks == 1 else rounds)
-    moved = Moved(weight_reads, layer.loaded * grid.union, traffic, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "WK", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+    moved = Moved(reads, layer.loaded * grid.union, traffic, weight_updates(layer, grid, loops.at_once), 0, 0)
+    return held_plan(layer, WK, mode, grid, loops, 0, 0, moved)
 
 
 def chunks_whole(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KS: chunks; whole samples; tiles. Pays where not all samples fit at once."""
-    chunks, rounds = _passes(layer, loops)
-    traffic = layer.window_bytes * grid.windows * chunks
-    reads = layer.loaded * grid.union * chunks
-    moved = Moved(layer.coming, reads, traffic, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "KS", mode, grid, loops, _held(layer, grid, mode, loops), moved)
+    chunks = chunks_of(layer, loops)
+    reads, traffic = layer.loaded * grid.union * chunks, layer.window_bytes * grid.windows * chunks
+    moved = Moved(layer.coming, reads, traffic, weight_updates(layer, grid, loops.at_once), 0, 0)
+    return held_plan(layer, KS, mode, grid, loops, 0, 0, moved)
 
 
 def tiles_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TP: as TK, but the weights of some outputs stay over all tiles; the others pass in chunks."""
-    outputs, (_, rounds) = layer.part.outputs, _passes(layer, loops)
-    chunks = -(-loops.kept // loops.chunk) - (loops.kept - outputs) // loops.chunk
-    updates, passing = grid.tiles * rounds, coming_after(layer, loops.kept)
-    activation, weights = _held(layer, grid, mode, loops)
-    weights += stationary_bytes(layer, loops.kept, layer.part.reduction)
-    traffic = layer.window_bytes * grid.windows * chunks + layer.loaded * mode.side
-    weight_reads = layer.coming + (updates - 1) * passing
-    copied = layer.loaded * mode.side // 2
-    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, layer.weights * updates, copied)
-    return plan_of(layer, "TP", mode, grid, loops, (activation, weights), moved)
+    chunks = ceil_div(loops.kept, loops.chunk) + ceil_div(layer.part.outputs - loops.kept, loops.chunk)
+    updates, side = grid.tiles * rounds_of(layer, loops.at_once), layer.loaded * mode.side
+    reads = layer.coming + (updates - 1) * coming_after(layer, loops.kept)
+    traffic = layer.window_bytes * grid.windows * chunks + side
+    moved = Moved(reads, layer.loaded * mode.reads, traffic, layer.weights * updates, side // 2, 0)
+    stay = stationary_bytes(layer, loops.kept, layer.part.reduction)
+    return held_plan(layer, TP, mode, grid, loops, 0, stay, moved)
 
 
 def chunks_partly(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """KP: as KT with a ring, but some input rows of all samples stay over all chunks."""
-    chunks, rounds = _passes(layer, loops)
-    stay = loops.kept * grid.columns.union
-    activation, weights = _held(layer, grid, mode, loops)
-    activation += layer.batch * stay * layer.part.room
+    chunks, stay = chunks_of(layer, loops), loops.kept * grid.columns.union
     reads = layer.loaded * (mode.reads * chunks - stay * (chunks - 1))
-    moved = Moved(layer.coming, reads, layer.window_bytes * grid.windows * chunks, layer.weights * grid.tiles * rounds)
-    return plan_of(layer, "KP", mode, grid, loops, (activation, weights), moved)
+    traffic = layer.window_bytes * grid.windows * chunks
+    moved = Moved(layer.coming, reads, traffic, weight_updates(layer, grid, loops.at_once), 0, 0)
+    return held_plan(layer, KP, mode, grid, loops, layer.batch * stay * layer.part.room, 0, moved)
 
 
 def tiles_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
     """TKC: tiles; chunks; slices of the inputs. Sums of a tile's chunk stay while slices of its weights pass."""
-    part = layer.part
-    chunks, rounds = _passes(layer, loops)
-    slices = -(-part.reduction // loops.slice)
-    updates = layer.weights * grid.tiles * rounds
-    copies = layer.loaded * mode.side + _sum_bytes(layer, slices - 1)
-    traffic = layer.window_bytes * grid.windows * chunks + copies
-    activation = _input(layer, mode, loops) + _held_sums(layer, grid, loops)
-    held = activation, stationary_bytes(layer, loops.chunk, min(loops.slice, part.reduction))
-    weight_reads = layer.coming * grid.tiles * rounds
-    moved = Moved(weight_reads, layer.loaded * mode.reads, traffic, updates, copies // 2)
-    return plan_of(layer, "TKC", mode, grid, loops, held, moved)
+    reduction = layer.part.reduction
+    copies = layer.loaded * mode.side + sum_traffic(layer, ceil_div(reduction, loops.slice) - 1)
+    traffic = layer.window_bytes * grid.windows * chunks_of(layer, loops) + copies
+    reads = layer.coming * grid.tiles * rounds_of(layer, loops.at_once)
+    updates = weight_updates(layer, grid, loops.at_once)
+    moved = Moved(reads, layer.loaded * mode.reads, traffic, updates, copies // 2, 0)
+    held = input_bytes(layer, mode, loops) + held_sums(layer, grid, loops)
+    weights = stationary_bytes(layer, loops.chunk, min(loops.slice, reduction))
+    return plan_of(layer, TKC, mode.name, grid, loops, held, weights, moved)
 
 
 def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> LoopPlan:
@@ -225,85 +180,93 @@ def block_slices(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> Loop
     An input that is several operands passes once for each. mode: "block" holds all that the block meets; "block-row"
     holds what one row of it meets, and reads the weights of a slice from their buffer again for each row.
     """
-    part = layer.part
-    chunks, rounds = _passes(layer, loops)
-    rows = meet(layer.rows, 1) if mode.name == "block-row" else grid.rows
-    sizes = [row_bytes(*each) for each in zip(layer.producers, layer.producer_bits)]
-    each_window = sum(sizes[operand] for operand in layer.operands)
-    full, rest = divmod(part.outputs, loops.chunk)
-    passes = full * -(-loops.chunk // loops.inner) - -rest // loops.inner
-    parts = sum(count for _, count in part.units)
-    cuts = sum((-(-units * layer.word // loops.slice) - 1) * count for units, count in part.units)
-    sums = _sum_bytes(layer, cuts) // parts
-    traffic = each_window * rows.visits * grid.columns.visits * passes + sums
-    comes = sum(sizes[operand] for operand in layer.operands if layer.passing[operand])
-    held = (
-        loops.at_once * inputs_of(layer, loops.slice) * mode.held * (comes > 0) + _held_sums(layer, grid, loops),
-        stationary_bytes(layer, loops.inner, min(loops.slice, part.reduction)),
-    )
-    updates = layer.weights * rounds
-    moved = Moved(
-        layer.coming * rounds * grid.tiles, comes * grid.windows * chunks, traffic,
-        updates * rows.tiles * grid.columns.tiles, sums // 2,
-    )  # fmt: skip
-    return plan_of(layer, "BC", mode, grid, loops, held, moved)
+    part, parts, cuts = layer.part, 0, 0
+    for i in range(part.unit_count):
+        parts += part.units[i][1]
+        cuts += (ceil_div(part.units[i][0] * layer.word, loops.slice) - 1) * part.units[i][1]
+    sums = sum_traffic(layer, cuts) // parts
+    visits = layer.row.visits if mode.name == BLOCK_ROW else grid.rows.visits
+    tiles = layer.row.tiles if mode.name == BLOCK_ROW else grid.rows.tiles
+    full, rest = part.outputs // loops.chunk, part.outputs % loops.chunk
+    passes = full * ceil_div(loops.chunk, loops.inner) + ceil_div(rest, loops.inner)
+    rounds = rounds_of(layer, loops.at_once)
+    traffic = layer.operand_bytes * visits * grid.columns.visits * passes + sums
+    reads = layer.operands_loaded * grid.windows * chunks_of(layer, loops)
+    updates = layer.weights * rounds * tiles * grid.columns.tiles
+    moved = Moved(layer.coming * grid.tiles * rounds, reads, traffic, updates, sums // 2, 0)
+    held = held_sums(layer, grid, loops)
+    if layer.operands_loaded:
+        held += loops.at_once * inputs_of(layer, loops.slice) * mode.held
+    weights = stationary_bytes(layer, loops.inner, min(loops.slice, part.reduction))
+    return plan_of(layer, BC, mode.name, grid, loops, held, weights, moved)
 
 
-def block_modes(layer: LoopLayer, grid: Grid) -> Iterator[Mode]:
-    """Yield how much of its input a block holds: all that it meets, or what one row of it meets."""
-    yield Mode("block", grid.rows.most * grid.columns.most, grid.windows, 0)
-    if grid.tile[0] > 1:
-        rows = meet(layer.rows, 1).ring
-        if rows < grid.rows.most:
-            yield Mode("block-row", rows * grid.columns.most, grid.windows, 0)
+def chunks_of(layer: LoopLayer, loops: Loops) -> int:
+    """Return the number of chunks."""
+    return ceil_div(layer.part.outputs, loops.chunk)
 
 
-def _passes(layer: LoopLayer, loops: Loops) -> tuple[int, int]:
-    """Return the numbers of chunks and of rounds of samples."""
-    return -(-layer.part.outputs // loops.chunk), -(-layer.batch // loops.at_once)
+def rounds_of(layer: LoopLayer, at_once: int) -> int:
+    """Return the number of rounds of samples."""
+    return ceil_div(layer.batch, at_once)
 
 
-def _held(layer: LoopLayer, grid: Grid, mode: Mode, loops: Loops) -> tuple[int, int]:
-    results = 0 if layer.stays.output else _chunk_bytes(layer, grid, loops)
-    return _input(layer, mode, loops) + results, stationary_bytes(layer, loops.chunk, layer.part.reduction)
+def weight_updates(layer: LoopLayer, grid: Grid, at_once: int) -> int:
+    """Return the bytes of weights, once for each tile and round of samples."""
+    return layer.weights * grid.tiles * rounds_of(layer, at_once)
 
 
-def _input(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
+def input_bytes(layer: LoopLayer, mode: Mode, loops: Loops) -> int:
+    """Return the bytes of the input that stay."""
     return loops.at_once * mode.held * layer.part.room
 
 
-def _chunk_bytes(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
-    """Return the bytes of the results of a tile of the chunk."""
-    return loops.at_once * prod(grid.tile) * results_of(layer, loops.chunk)
-
-
-def _held_sums(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
+def held_sums(layer: LoopLayer, grid: Grid, loops: Loops) -> int:
     """Return the bytes of the sums of a tile of the chunk."""
-    return loops.at_once * prod(grid.tile) * round_up(layer, loops.chunk) * layer.bits.sum_bytes
+    return loops.at_once * grid.area * round_up(layer, loops.chunk) * layer.bits.sum_bytes
 
 
-def _sum_bytes(layer: LoopLayer, cuts: int) -> int:
+def sum_traffic(layer: LoopLayer, cuts: int) -> int:
     """Return the traffic of sums, which are written and read again for each slice but one."""
     return 2 * layer.bits.sum_bytes * cuts * layer.output_elements
 
 
+def held_plan(
+    layer: LoopLayer, order: str, mode: Mode, grid: Grid, loops: Loops, activation: int, weights: int, moved: Moved
+) -> LoopPlan:
+    """Return the plan of an order that holds the input of a mode, a tile of a chunk, its weights, and these bytes."""
+    activation += input_bytes(layer, mode, loops)
+    if not layer.stays.output:
+        activation += loops.at_once * grid.area * results_of(layer, loops.chunk)
+    weights += stationary_bytes(layer, loops.chunk, layer.part.reduction)
+    return plan_of(layer, order, mode.name, grid, loops, activation, weights, moved)
+
+
 def plan_of(
-    layer: LoopLayer, order: str, mode: Mode, grid: Grid, loops: Loops, held: tuple[int, int], moved: Moved
+    layer: LoopLayer, order: str, mode: str, grid: Grid, loops: Loops, activation: int, weights: int, moved: Moved
 ) -> LoopPlan:
     """Return the plan for all samples. A product's second operand is an activation: read, held and moved as such."""
-    repeat, samples = layer.repeat, layer.repeat * layer.batch
-    activation, weights = held
-    weight_reads, weight_traffic = repeat * moved.weight_reads, repeat * moved.weight_traffic
+    if layer.is_product:
+        activation, weights = activation + weights, 0
+    return LoopPlan(
+        order, mode, grid.tile, loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
+        activation, weights, totals_of(layer, moved),
+    )  # fmt: skip
+
+
+def totals_of(layer: LoopLayer, moved: Moved) -> LoopTotals:
+    """Return what an order moves for all samples."""
+    samples, second = layer.repeat * layer.batch, 0
+    weight_reads, weight_traffic = layer.repeat * moved.weight_reads, layer.repeat * moved.weight_traffic
     inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes)
     results = samples * layer.output_bytes
     outputs = results if layer.stays.is_written else 0
-    buffered, second = samples * moved.traffic + results + outputs, 0
+    buffered = samples * moved.traffic + results + outputs
     if layer.is_product:
-        activation, weights, second = activation + weights, 0, weight_reads
+        second = weight_reads
         inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0
-    return LoopPlan(
-        order, mode.name, grid.tile, *loops, activation, weights, weight_reads, inputs, outputs,
-        inputs + buffered, weight_reads + weight_traffic, inputs + results + samples * moved.copied,
-        weight_reads, second,
+    return LoopTotals(
+        weight_reads, inputs, outputs, inputs + buffered, weight_reads + weight_traffic,
+        inputs + results + samples * moved.copied, weight_reads, second, 0, samples * moved.rescalings,
     )  # fmt: skip

@@ -66,7 +66,8 @@ REDUCING = ("dense", "transposed", "product")  #: reduce over channels, so that 
 def _team(parts: Counter[LoopLayer], cores: int, shared: Shared) -> LoopLayer:
     """Return the largest part, with the others as its team."""
     (most, alike), *others = sorted(parts.items(), key=lambda part: _size(part[0]), reverse=True)
-    return most._replace(team=Team(cores, alike, tuple(others), shared))
+    parts_of_others = tuple(part._replace(team=Team(1, count)) for part, count in others)
+    return most._replace(team=Team(cores, alike, parts_of_others, shared))
 
 
 def _size(loops: LoopLayer) -> tuple[int, int]:
@@ -99,9 +100,9 @@ def _dealt_channels(loops: LoopLayer, deal: Deal) -> Iterator[LoopLayer]:
         if sum(loops.producers) == loops.outputs and not (loops.weights and any(each.outputs == 1 for each in found)):
             yield from found  # one channel with weights is a convolution that reduces over it
     elif loops.kind == "join":
-        if {*loops.producers, *(channels for *_, channels in loops.whole)} == {loops.outputs}:
+        if {*loops.producers, *(each.channels for each in loops.whole)} == {loops.outputs}:
             for first, stop in _dealt_words(loops, deal):
-                whole = tuple((rows, columns, stop - first) for rows, columns, _ in loops.whole)
+                whole = tuple(each._replace(channels=stop - first) for each in loops.whole)
                 producers = (stop - first,) * len(loops.producers)
                 yield loops._replace(producers=producers, whole=whole, outputs=stop - first)
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simulator.mapping.mappers import Mapper, Work
-from simulator.model.layer.tiles import TileShape
 from simulator.model.schemes.bands import Bands, derive_bands, has_border
 from simulator.model.schemes.channels import dealt_moves, dealt_weights
 from simulator.model.schemes.columns import column_moves, hold_all, rotate
@@ -21,6 +20,7 @@ from simulator.model.schemes.moved import CoreScheme, TeamMoves
 from simulator.model.subgraph.apart import one_group
 from simulator.model.subgraph.regions import Region, Tiling, allocate_regions, derive_tiling
 from simulator.model.subgraph.subgraph import COLUMNS, Geometry, Subgraph
+from simulator.model.subgraph.tiles import TileShape
 from simulator.model.subgraph.tiling import TileRule
 from simulator.model.subgraph.traffic import buffer_bytes, weight_buffer_bytes
 from simulator.model.subgraph.updates import derive_updates

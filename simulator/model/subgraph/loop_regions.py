@@ -8,8 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.layer.attention import keys_bytes
-from simulator.model.layer.axes import in_flight, meet
-from simulator.model.layer.groups import most_often
+from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.subgraph.regions import Region
@@ -50,7 +49,8 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
 def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
     """Return the shapes that stay of the input from tile to tile: the sliding window, and rows of the whole width."""
-    rows, columns = (each for each in grid_of(layer, plan.tile)[1:])
+    grid = grid_of(layer, plan.tile)
+    rows, columns = grid.rows, grid.columns
     shapes: dict[str, Shape] = {
         "ring": (rows.ring, columns.union),
         "rows": (rows.most, columns.union),
@@ -71,9 +71,9 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     if layer.kind == "attention":  # scores, and outputs or their sums and statistics
         return plan.activation_bytes - keys_bytes(layer, plan.slice) - (prod(_shapes(layer, plan)[0]) * layer.part.room)
     if plan.order == "RS":
-        return layer.word * layer.bits.sum_bytes * layer.columns.windows * in_flight(layer.rows)[0] * most_often(layer)
+        return layer.word * layer.bits.sum_bytes * layer.columns.windows * layer.flying * layer.often
     if layer.kind == "apart":
-        return cells * results_of(layer, plan.apart) * most_often(layer)
+        return cells * results_of(layer, plan.apart) * layer.often
     if plan.order == "TCC":
         return cells * results_of(layer, layer.word)
     if layer.kind in ("join", "mixed", "norm"):
@@ -105,8 +105,8 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
         return {whole[0]: size} if coming else {}
     step = layer.outputs if plan.order == "TC" else plan.apart
     return {
-        u: rows * columns * row_bytes(round_up(layer, min(step, channels)), bits)
-        for u, (rows, columns, channels), bits in zip(coming, layer.broadcast, layer.broadcast_bits)
+        u: each.rows * each.columns * row_bytes(round_up(layer, min(step, each.channels)), each.bits)
+        for u, each in zip(coming, layer.broadcast)
     }
 
 

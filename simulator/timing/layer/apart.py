@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from math import prod
+from collections.abc import Iterable
 
 from simulator.model.layer.axes import meet
-from simulator.model.layer.loop_layer import LoopLayer, round_up
+from simulator.model.layer.loop_layer import LoopLayer, Map, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pass
@@ -86,7 +86,7 @@ def _operands(
             found.append(nest.term(tiles | {"steps": sizes}))
         else:
             found.append(nest.term(tiles | once, word))
-    for height, width, channels in layer.broadcast:
+    for height, width, channels, _ in layer.broadcast:
         if channels == layer.outputs and order == "CT":
             found.append(nest.term(start | {"steps": sizes}, height * width))
         else:
@@ -114,9 +114,13 @@ def poured_moves(layer: LoopLayer) -> Moves:
     )
 
 
+def _elements(maps: Iterable[Map]) -> int:
+    return sum(rows * columns * channels for rows, columns, channels, _ in maps)
+
+
 def copy_moves(layer: LoopLayer) -> Moves:
     """Copy: a word at a time."""
-    size, coming = sum(map(prod, layer.whole)), sum(map(prod, layer.broadcast))
+    size, coming = _elements(layer.whole), _elements(layer.broadcast)
     nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
     words = nest.steps["words"]
     inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)

@@ -13,16 +13,14 @@ from itertools import product
 import pytest
 
 from cocco.bounds.buffers import inside_of, least_inside
-from cocco.bounds.enumeration import prove
 from cocco.bounds.forced import largest_hulls
+from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.least import lower_bound, totals_of
+from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
-from cocco.search.baselines.exact import exact
 from cocco.search.kernel.choice import has_kernel
-from cocco.search.kernel.compiled import Compiled
 from cocco.search.pricing.genomes import Pricer
-from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, total
 from simulator.model.pricing import Price
 from tests.helpers.random_tables import random_technology, shared_technology
@@ -70,12 +68,11 @@ def check_hardware(seed, problem=None):
     """Both engines find the least of all partitions, and every sum of the bound is below that of all."""
     problem = problem or small_problem(seed)
     brute = Brute(problem)
-    found = exact(problem, SubgraphCosts(problem))
-    assert (found.status == "infeasible") == (brute.least == math.inf), seed
+    found = cheapest_plans(problem, may_keep=False, engine="reference")
+    assert (found.plans[-1].status == "infeasible") == (brute.least == math.inf), seed
     assert found.cost == pytest.approx(brute.least, rel=CLOSE), seed
     if has_kernel():
-        groups, *_, cost = Compiled(problem).exact(200_000, 500_000, 100_000_000, 5, 45)
-        assert groups is not None and cost == found.cost, seed
+        assert cheapest_plans(problem, may_keep=False, engine="fast") == found, seed
     if brute.least < math.inf:
         (least,) = totals_of(problem, largest_hulls(problem), problem.accelerator)
         for each in brute.totals:

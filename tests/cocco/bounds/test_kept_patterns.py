@@ -10,10 +10,11 @@ import pytest
 
 import workloads
 from cocco.bounds import kept, kept_patterns
-from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
+from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import Small, Twin, patterns_of
 from cocco.bounds.layer_order import LayerOrder
 from cocco.bounds.pattern_runs import Budget, Runs
+from cocco.effort.budgets import PRICE_STEPS
 from cocco.problem.problem import Problem, on_hardware, part_of
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import Pattern
@@ -24,6 +25,7 @@ from simulator.accelerator import Accelerator
 from simulator.technology import KiB
 from tests.helpers.kept_questions import random_question
 from tests.helpers.kept_states import every_state, floor_of
+from tests.helpers.parts import in_parts
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -114,8 +116,9 @@ def test_no_state_costs_less():
 
 
 @pytest.mark.slow
-def test_no_state_of_more_problems_costs_less():
-    for seed in range(60, 3_000):
+@pytest.mark.parametrize("seeds", in_parts(60, 3_000))
+def test_no_state_of_more_problems_costs_less(seeds):
+    for seed in seeds:
         for problem in small_problems(seed, 6):
             check(problem, seed)
 

@@ -7,25 +7,27 @@ from dataclasses import replace
 
 import pytest
 
-from cocco.bounds import kept, kept_memories, kept_patterns
+from cocco.bounds import kept, kept_patterns
 from cocco.bounds.kept import keep_question
-from cocco.bounds.kept_memories import prove_kept
 from cocco.bounds.kept_patterns import patterns_of
 from cocco.effort.planned import confirmed
+from cocco.exploration.memories import solved
+from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.exact import exact_plan
 from tests.helpers.kept_states import every_state, floor_of
+from tests.helpers.parts import in_parts
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 
 @pytest.fixture(autouse=True)
 def always_relaxed(monkeypatch: pytest.MonkeyPatch) -> None:
     """All memories of one buffer are alike, patterns may be of any size, and every search takes them."""
-    monkeypatch.setattr(kept_memories, "ALIKE", 1e9)
+    monkeypatch.setattr(solved, "ALIKE", 1e9)
     monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
     monkeypatch.setattr(kept_patterns, "SPARE_BITS", 0)
     monkeypatch.setattr(kept, "FIRST_STEPS", 1)
-    monkeypatch.setattr(kept, "FAR", math.inf)
+    monkeypatch.setattr(kept, "FAR_OFF", math.inf)
 
 
 def one_buffer(seed: int, has_tables: bool) -> Problem | None:
@@ -47,7 +49,7 @@ def check_states(seed: int, has_tables: bool) -> tuple[int, int]:
         return 0, 0
     memories = [(at,) for at in range(len(problem.candidates[0]))]
     for memory in memories:
-        given, relaxed = in_memory(problem, memory), kept_memories._relaxed(problem, memory)
+        given, relaxed = in_memory(problem, memory), solved._relaxed(problem, memory)
         assert relaxed is not None
         for i in range(len(problem.networks)):
             question, general = keep_question(given, i), keep_question(relaxed, i)
@@ -76,7 +78,7 @@ def check_proof(seed: int, has_tables: bool) -> bool:
     values = values_by_memory(problem)
     true = min(cost_of(problem, memory, value) for memory, value in values.items())
     for budget in (3_000, 10**7):
-        proof = prove_kept(problem, None, "fast", budget, 10 * budget)
+        proof = prove(problem, None, "fast", budget, 10 * budget)
         assert proof.lower_bound <= true * (1 + 1e-9), seed
         if proof.best is not None:
             best = confirmed(problem, proof.best)
@@ -95,8 +97,9 @@ def test_no_state_costs_less_in_any_memory(has_tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
-def test_no_state_of_more_problems_costs_less_in_any_memory(has_tables):
-    for seed in range(1_000, 2_500):
+@pytest.mark.parametrize("seeds", in_parts(1_000, 2_500))
+def test_no_state_of_more_problems_costs_less_in_any_memory(seeds, has_tables):
+    for seed in seeds:
         check_states(seed, has_tables)
 
 
@@ -107,8 +110,9 @@ def test_a_proof_is_one_against_brute_force(has_tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
-def test_a_proof_is_one_on_more_spaces(has_tables):
-    for seed in range(3_000, 4_000):
+@pytest.mark.parametrize("seeds", in_parts(3_000, 4_000))
+def test_a_proof_is_one_on_more_spaces(seeds, has_tables):
+    for seed in seeds:
         check_proof(seed, has_tables)
 
 
@@ -116,13 +120,13 @@ def test_both_engines_prove_the_same():
     for seed in range(40, 50):
         problem = one_buffer(seed, seed % 2 == 1)
         if problem is not None:
-            assert prove_kept(problem, None, "fast") == prove_kept(problem, None, "reference")
+            assert prove(problem, None, "fast") == prove(problem, None, "reference")
 
 
 def test_groups_are_of_like_sizes(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(kept_memories, "ALIKE", 1.15)
+    monkeypatch.setattr(solved, "ALIKE", 1.15)
     sizes = tuple(range(128, 3073, 64))
-    groups = {kept_memories._alike(sizes, size) for size in sizes}
+    groups = {solved._alike(sizes, size) for size in sizes}
     assert sorted(size for group in groups for size in group) == list(sizes)
     assert all(group[-1] <= 1.15 * group[0] for group in groups)
     assert len(groups) > 5

@@ -27,6 +27,12 @@ def test_ctrl_c_ends_random_searches_soon(seeds: range):
     assert [one for one in ended if one.fails] == []
 
 
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 40), marks=pytest.mark.slow)])
+def test_ctrl_c_ends_searches_that_are_saved_soon(seeds: range):
+    ended = [interrupted(seed, is_saved=True) for seed in seeds]
+    assert [one for one in ended if one.fails] == []
+
+
 def test_what_the_result_needs_is_imported_before_the_search():
     """Ctrl-C in the midst of an import of pandas leaves it half imported, so that there is no result."""
     done = subprocess.run([sys.executable, "-c", IMPORTED], env=ENVIRONMENT, capture_output=True, text=True, check=True)

@@ -17,7 +17,7 @@ import pytest
 
 from cocco.cli import main
 from cocco.effort.work_units import Steps, once, precompute, taken_by
-from cocco.exploration import kept
+from cocco.exploration import answer as kept
 from cocco.output.folders.written import resume, run
 from cocco.output.folders.written.resume import RunStore
 from cocco.problem.problem import on_hardware

@@ -130,7 +130,7 @@ def test_ctrl_c_while_addresses_are_found_keeps_the_result_without_them(monkeypa
         raise cocco.Interrupted("of an allocation")
 
     found = explore(samples=100)
-    monkeypatch.setattr("cocco.exploration.addresses.with_addresses", stop)
+    monkeypatch.setattr("cocco.exploration.placing.addresses.with_addresses", stop)
     with pytest.raises(cocco.Interrupted) as stopped:
         explore(samples=100, check_addresses=True)
     assert stopped.value.result.plans == found.plans and stopped.value.result.status == "stopped"

@@ -9,6 +9,7 @@ import pytest
 import cocco
 import workloads
 from cocco import bounds
+from cocco.effort.budgets import EFFORT
 from cocco.exploration import methods
 from cocco.exploration.methods import HARDWARE_METHODS, SPACE_METHODS
 from cocco.problem.names import HardwareMethod, SpaceMethod
@@ -100,7 +101,7 @@ def test_exact_gives_up_with_an_answer_and_a_bound(monkeypatch):
 
 def test_a_search_is_never_worse_than_its_seeds(monkeypatch):
     """Where enumeration gives up, the search starts from greedy and dp, and their work is counted."""
-    monkeypatch.setattr("cocco.exploration.methods.QUICK_STEPS", 2)
+    monkeypatch.setattr("cocco.exploration.methods.PLAIN_STEPS", 2)
     network = workloads.load("googlenet")
     result = cocco.partition(network, MEDIUM, samples=400, keep="none")
     seeds = [cocco.partition(network, MEDIUM, method=method, keep="none").cost for method in ("greedy", "dp")]
@@ -131,7 +132,7 @@ def test_ctrl_c_in_an_enumeration_leaves_the_partition_of_greedy(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cocco.bounds.enumeration.Solver.solve", stop)
+    monkeypatch.setattr("cocco.exploration.memories.solved.solve", stop)
     machine = Accelerator(shared_buffer=3000)
     with pytest.raises(cocco.Interrupted) as stopped:
         cocco.partition(chain(6), machine, method="exact", keep="none")
@@ -180,8 +181,7 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
         return certify(problem, labels, 0.01, best)
 
     monkeypatch.setattr("cocco.bounds.certify", told)
-    monkeypatch.setattr("cocco.exploration.kept.certify", told)
-    monkeypatch.setattr("cocco.exploration.kept.MAX_STEPS", 64)
+    monkeypatch.setattr("cocco.exploration.answer.MAX_STEPS", 64)
     for level in ("quick", "normal", "thorough"):
         cocco.partition(workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True)
-    assert asked == [bounds.EFFORT / 8, bounds.EFFORT, bounds.EFFORT * 8]
+    assert asked == [EFFORT / 8, EFFORT, EFFORT * 8]

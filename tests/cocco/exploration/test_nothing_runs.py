@@ -8,7 +8,7 @@ import random
 import pytest
 
 import cocco
-from cocco.exploration.runnable import runnable
+from cocco.exploration.question.runnable import runnable
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, Partition, evaluate, least_capacity

@@ -11,7 +11,7 @@ import cocco
 import workloads
 from cocco.effort.stages import Stage, tell, watched_by, without_bounds
 from cocco.effort.status import Interrupted, Unfinished
-from cocco.exploration import kept
+from cocco.exploration import answer as kept
 from cocco.problem.problem import on_hardware
 from cocco.search.baselines.dynamic import depth_order, dynamic
 from cocco.search.baselines.greedy import greedy
@@ -36,7 +36,7 @@ def stages_of(keep: str) -> list[Stage]:
 @pytest.fixture
 def no_proof(monkeypatch):
     """Let every exact search over all layers give up at once."""
-    monkeypatch.setattr(kept, "QUICK_STEPS", 64)
+    monkeypatch.setattr(kept, "KEPT_STEPS", 64)
 
 
 def test_stages_are_told_in_their_order():

@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas
 import pytest
 
 import workloads
+from cocco.exploration.answers.front import Front
+from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import explore
-from cocco.exploration.front import Front
-from cocco.exploration.limits import Limited, minimize
+from cocco.exploration.limits import minimize
 from cocco.exploration.pareto import pareto
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.read import read
@@ -27,6 +29,7 @@ from cocco.output.folders.written.about import (
     SAMPLES,
     About,
     address_names,
+    csv_text,
     partition_names,
     versions,
 )
@@ -42,6 +45,19 @@ FEW: dict[str, Any] = {"space": SPACE, "samples": 200, "seed": 3}
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
     return workloads.load(write_tiny(tmp_path_factory.mktemp("network") / "tiny.json"))
+
+
+def test_a_brief_table_has_its_last_row_and_the_improvements():
+    """Of 250 rows every third up to the last, and those where the cost falls."""
+    best = np.repeat([9.0, 5.0, 4.0], [100, 101, 49])
+    frame = pandas.DataFrame({"sample": range(1, 251), "best_cost": best})
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("cocco.output.folders.written.about.FEW_ROWS", 100)
+        rows = csv_text(frame, is_brief=True).split()
+        assert csv_text(frame[:100], is_brief=True) == csv_text(frame[:100])
+    numbers = [int(row.split(",")[0]) for row in rows[1:]]
+    assert numbers == sorted({*range(1, 251, 3), 101, 202, 250}) and rows[0] == "sample,best_cost"
+    assert csv_text(frame).count("\n") == 251
 
 
 def about(result: dict[str, Any]) -> About:

@@ -11,7 +11,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output import pictures
 from cocco.output.folders.written import run as run_folder
 from cocco.output.pictures import search

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 import cocco
-from cocco.bounds.enumeration import prove
-from cocco.candidates import judge
-from cocco.exploration import addresses
+from cocco.candidates.judge import judged
+from cocco.exploration.memories.proof import prove
+from cocco.exploration.placing import addresses
 from cocco.problem.engines import ENGINES
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
@@ -27,7 +27,7 @@ def lying_simulator(monkeypatch):
         found = evaluate(*question)
         return replace(found, ema_bytes=found.ema_bytes + 1, energy_pj=found.energy_pj + 1)
 
-    monkeypatch.setattr(judge, "evaluate", dearer)
+    monkeypatch.setattr("cocco.problem.problem.evaluate", dearer)
 
 
 @pytest.mark.usefixtures("lying_simulator")
@@ -77,4 +77,4 @@ def test_what_does_not_fit_is_never_a_winner():
     """A finite claim against an infinite price, whatever the rounding."""
     problem = on_hardware(dag([[], [0]], kernel=3), Accelerator(global_buffer=65536, weight_buffer=100))
     with pytest.raises(RuntimeError, match="the simulator at inf"):
-        judge.judged(problem, [0, 0], (), [1e300], rounding=0.5)
+        judged(problem, [0, 0], (), [1e300], rounding=0.5)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from cocco.exploration import machines
+from cocco.exploration.workers import machines
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks

@@ -62,7 +62,7 @@ def test_attention_runs_as_the_closed_forms_say(seed):
         for name in names:
             assert getattr(found, name) == getattr(claimed, name), (name, plan)
         layer = network.layers[0]
-        assert found.operations == batch * (layer.macs + layer.light_ops) + plan.rescalings
+        assert found.operations == batch * (layer.macs + layer.light_ops) + plan.totals.rescalings
 
 
 def test_values_run_beside_rows_that_are_on_chip():

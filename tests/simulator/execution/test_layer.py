@@ -136,7 +136,7 @@ def check_real(name, rooms, batches, metrics):
                         continue
                     found = count_layer(network, v, loops_of(plan), batch)
                     assert found[2:7] == claim_of(plan)[2:7], (network.layers[v], plan)
-                    assert found.global_written_bytes == plan.global_written_bytes, (network.layers[v], plan)
+                    assert found.global_written_bytes == plan.totals.global_written_bytes, (network.layers[v], plan)
                     held = found[:2] == claim_of(plan)[:2]
                     assert held or plan.order in ("KP", "TP", "BC", "CT"), (network.layers[v], plan)
 

@@ -20,7 +20,8 @@ from simulator.execution.verify import verify
 from simulator.memory.reading import find_table
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
-from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
+from simulator.model.layer.cheapest import cheapest_plan, plans_of
+from simulator.model.layer.goal import Goal, Room, energy_of
 from simulator.model.layer.loops import loop_layer
 from tests.helpers.random_layers import random_layer, random_reduction
 from tests.helpers.random_problems import random_problem
@@ -119,10 +120,12 @@ def test_the_cheapest_order_is_the_cheapest_of_all(seed):
     pj = [rng.choice((0.0, 0.5, 1.0, 7.0)) for _ in range(5)]
     goal = Goal("energy", *pj, static=rng.choice((0.0, 3.0)), slots=rng.choice((0, 1000)))
     plan = cheapest_plan(layer, room, goal)
-    energies = [goal.pj(each, max(goal.slots, each.ema_bytes)) for each in plans_of(layer, room, "bands")]
+    energies = [
+        energy_of(goal, each.totals, max(goal.slots, each.ema_bytes)) for each in plans_of(layer, room, "bands")
+    ]
     assert (plan is None) == (not energies)
     if plan is not None:
-        assert goal.pj(plan, max(goal.slots, plan.ema_bytes)) == min(energies)
+        assert energy_of(goal, plan.totals, max(goal.slots, plan.ema_bytes)) == min(energies)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

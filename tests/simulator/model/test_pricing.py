@@ -15,9 +15,9 @@ import workloads
 from simulator import Accelerator, KiB, Technology
 from simulator.metrics import METRIC_NAMES
 from simulator.model.layer.loops import loop_layer
-from simulator.model.layer.tiles import equal_sizes
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiles import equal_sizes
 from simulator.partition.partition import connected_parts
 from tests.helpers.random_graphs import large_network, random_network
 from tests.helpers.random_layers import random_layer

@@ -7,8 +7,8 @@ import doctest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.model.layer import tiles
-from simulator.model.layer.tiles import Candidates, equal_sizes
+from simulator.model.subgraph import tiles
+from simulator.model.subgraph.tiles import Candidates, equal_sizes
 
 
 @given(st.integers(1, 400))

@@ -13,7 +13,7 @@ from simulator.execution.layer.common.chip import Chip
 from simulator.model.layer import groups, orders
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.layer.loops import loop_layer
-from simulator.model.layer.orders import Loops, Mode
+from simulator.model.layer.orders import Loops
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.timing.loops import loop_course, moves_of
@@ -75,7 +75,7 @@ BY_HAND = [
 def test_a_convolution_in_each_order_by_hand(nest, mode, how, batch, inputs, weights, outputs):
     layer = layer_of("conv", batch)
     grid = orders.grid_of(layer, (2, 4))
-    modes = [*orders.modes_of(grid), orders.whole_mode(grid), *orders.block_modes(layer, grid)]
+    modes = [*grid.modes, grid.whole, *grid.blocks]
     plan = nest(layer, grid, next(each for each in modes if each.name == mode), how)
     assert steps(layer, plan) == (inputs, weights, outputs)
 
@@ -84,7 +84,7 @@ def test_a_block_s_rows_come_one_after_the_other():
     """One block of 4 rows: its first row meets 2 rows of 4 x 8 bytes, the others one more each, the last none."""
     layer = layer_of("conv")
     grid = orders.grid_of(layer, (4, 4))
-    (mode,) = (each for each in orders.block_modes(layer, grid) if each.name == "block-row")
+    (mode,) = (each for each in grid.blocks if each.name == "block-row")
     plan = orders.block_slices(layer, grid, mode, loops(16, 8))
     assert steps(layer, plan) == ([64, 32, 32, 0] * 2, [1152, 0, 0, 0] * 2, [0] * 7 + [256])
 
@@ -93,7 +93,7 @@ def test_a_product_brings_its_second_operand_as_input():
     """4 x 16 times 16 x 16, chunks of 8 columns of the second operand: 128 bytes each."""
     layer = layer_of("matmul")
     grid = orders.grid_of(layer, (2, 1))
-    (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
+    (mode,) = (each for each in grid.modes if each.name == RING)
     plan = orders.chunks_tiles(layer, grid, mode, loops(8))
     assert steps(layer, plan) == ([32 + 128, 32] * 2, [0] * 4, [16] * 4)
 
@@ -101,7 +101,7 @@ def test_a_product_brings_its_second_operand_as_input():
 def test_channels_apart_by_hand():
     layer = layer_of("pool")
     grid = orders.grid_of(layer, (2, 4))
-    (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
+    (mode,) = (each for each in grid.modes if each.name == RING)
     plan = groups.channels_tiles(layer, grid, mode, 8, 1)
     assert steps(layer, plan) == ([96, 32] * 2, [0] * 4, [64] * 4)
 
@@ -120,9 +120,8 @@ def test_broadcast_operands_by_hand():
     """Channels outermost: the vector comes with its channels; tiles outermost: in full with the first tile."""
     layer = layer_of("add")
     grid = orders.grid_of(layer, (2, 4))
-    mode = Mode("rows", 0, grid.union, 0)
-    assert steps(layer, groups.joined_channels(layer, grid, mode, 8))[0] == [64 + 8, 64] * 2
-    assert steps(layer, groups.joined_tiles(layer, grid, mode, 8))[0] == [64 + 16, 64, 64, 64]
+    assert steps(layer, groups.joined(layer, grid, orders.CT, 8))[0] == [64 + 8, 64] * 2
+    assert steps(layer, groups.joined(layer, grid, orders.TC, 8))[0] == [64 + 16, 64, 64, 64]
 
 
 def test_a_copy_passes_word_by_word():
@@ -134,11 +133,11 @@ def test_what_working_ahead_takes():
     """A ring of tiles of 2 rows: one row of 4 x 16 comes next; a chunk of 2 x 4 x 8 is written behind."""
     layer = layer_of("conv")
     grid = orders.grid_of(layer, (2, 4))
-    (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
+    (mode,) = (each for each in grid.modes if each.name == RING)
     assert loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(8)), 0, 100, MOST)[1:] == (64, 64, 1152)
     held = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 100, MOST)
     assert held[1:] == (64, 128, None)  # weights that stay may come before the layer starts
-    whole = orders.whole_chunks(layer, grid, orders.whole_mode(grid), loops(8))
+    whole = orders.whole_chunks(layer, grid, grid.whole, loops(8))
     assert loop_course(layer, whole, 0, 100, MOST)[1:] == (0, 64, 1152)  # the input whole has its room
     again = orders.chunks_tiles(layer, grid, mode, loops(8))
     assert loop_course(layer, again, 0, 100, MOST)[1:] == (192, 64, 1152)
@@ -152,17 +151,18 @@ def check_plan(layer, plan, rng):
     """Sums are those of the plan without any scaling, in few stages too; no step needs more than the plan holds."""
     moves, slots = moves_of(layer, plan), rng.choice((1, 1000, 12345))
     unmet = layer.repeat * layer.batch * layer.unmet_bytes
-    assert unscaled(moves.inputs) == plan.ema_input_bytes - unmet
-    assert unscaled(moves.weights) == plan.ema_weight_bytes and unscaled(moves.outputs) == plan.ema_output_bytes
+    assert unscaled(moves.inputs) == plan.totals.ema_input_bytes - unmet
+    assert unscaled(moves.weights) == plan.totals.ema_weight_bytes
+    assert unscaled(moves.outputs) == plan.totals.ema_output_bytes
     assert max(moves.nest.moved(moves.weights, 1)) <= plan.weight_bytes
     assert max(moves.nest.moved(moves.ahead, 1)) <= plan.activation_bytes
     for most in (MOST, rng.randint(1, 20)):
         course = loop_course(layer, plan, 3, slots, most)
         assert len(course.stages) <= min(most, moves.nest.count)
-        assert sum(stage.input_bytes for stage in course.stages) == plan.ema_input_bytes
-        assert sum(stage.output_bytes for stage in course.stages) == plan.ema_output_bytes
+        assert sum(stage.input_bytes for stage in course.stages) == plan.totals.ema_input_bytes
+        assert sum(stage.output_bytes for stage in course.stages) == plan.totals.ema_output_bytes
         weights = [size for stage in course.stages for v, size in stage.weights if v == 3]
-        assert sum(weights) == plan.ema_weight_bytes and 0 not in weights
+        assert sum(weights) == plan.totals.ema_weight_bytes and 0 not in weights
         assert sum(time for stage in course.stages for v, time in stage.computing if v == 3) == slots
         assert all(min(stage.input_bytes, stage.output_bytes, stage.computing[0][1]) >= 0 for stage in course.stages)
         later = course.stages[1:]
@@ -172,7 +172,7 @@ def check_plan(layer, plan, rng):
         if not unmet and not is_alone:
             assert course.ahead_bytes >= max((stage.input_bytes for stage in later), default=0)
         if course.chunk_bytes is None:
-            assert plan.weight_bytes >= plan.ema_weight_bytes
+            assert plan.weight_bytes >= plan.totals.ema_weight_bytes
         else:
             assert course.chunk_bytes == max((size for stage in later for _, size in stage.weights), default=0)
         yield course
@@ -208,7 +208,7 @@ def test_two_tiles_run_by_hand():
     """
     layer = layer_of("conv")
     grid = orders.grid_of(layer, (2, 4))
-    (mode,) = (each for each in orders.modes_of(grid) if each.name == RING)
+    (mode,) = (each for each in grid.modes if each.name == RING)
     course = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 2000, MOST)
     roomy, tight = (Run(["a"], [course], [Free(free, free, free, 0, 0, 0)], []) for free in (True, False))
     assert [(each.start, each.stop) for each in roomy.array] == [(2496, 3496), (3496, 4496)]

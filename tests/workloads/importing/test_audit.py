@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from copy import copy
 from dataclasses import replace
 
 import pytest
 
 import workloads
+from cocco.cli import main
 from tests.helpers.onnx_graphs import Graph
 from workloads import NetworkError
 
@@ -141,6 +143,19 @@ def test_every_lost_layer_of_real_modules_is_seen(name):
 
 def notes(network, how):
     return [note.op for note in network.notes if note.how == how]
+
+
+def test_a_saved_module_shows_what_was_counted(tmp_path, capsys):
+    """Its MACs and weights next to those that torch counts, as of an ONNX file."""
+    network = workloads.from_torch(Block(), torch.zeros(1, 3, 8, 8))
+    workloads.save(network, tmp_path / "block.json")
+    assert workloads.load(tmp_path / "block.json").notes == network.notes
+    assert main(["show", str(tmp_path / "block.json")]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"{network.macs:,} of {network.macs:,} counted MACs" in shown
+    assert main(["show", str(tmp_path / "block.json"), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["notes"]
+    assert [note["op"] for note in found if note["how"] == "counted"] == notes(network, "counted")
 
 
 def test_what_torch_counts_is_in_the_notes():

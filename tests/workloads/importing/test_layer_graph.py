@@ -37,6 +37,11 @@ def graph(*nodes):
     return {"format": "layer-graph/1", "name": "net", "nodes": list(nodes)}
 
 
+@pytest.mark.parametrize("told", ["of ours", 3, None, [], ["one"], [{"node": "a"}], [{"node": 1, "op": "", "how": ""}]])
+def test_a_key_notes_of_another_program_is_ignored(told):
+    assert not decode(graph(IMAGE, conv("c", ["image"], [1, 4, 8, 8], 3)) | {"notes": told}).notes
+
+
 def layers(*nodes):
     return {layer.name: layer for layer in decode(graph(*nodes)).layers}
 

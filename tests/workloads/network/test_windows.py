@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import random
+
 import pytest
 
-from workloads import Builder, NetworkError
+from workloads import Builder, Layer, NetworkError
 from workloads.network.layers.windows import Spread, resize_window
 
 
@@ -89,3 +91,23 @@ def test_a_row_that_is_repeated_is_read_once_and_in_no_other_step(method):
     layer = layer_of(b)
     assert (layer.stride[0], layer.upsample[0]) == (1, 1)
     assert layer.light_ops == 5 * 8 * 2 * {"nearest": 1, "linear": 2, "cubic": 4}[method]
+
+
+def test_a_resize_counts_all_taps_that_meet_the_map():
+    """An element that repeats is met once; windows may end before the padding does, which hides no row of the map."""
+    rng = random.Random(0)
+    for _ in range(3_000):
+        extent, kernel, stride, spread, gap = (rng.randint(1, most) for most in (5, 6, 4, 4, 3))
+        before, after = rng.randint(-1, kernel), rng.randint(-1, kernel)
+        room, reach = (extent - 1) * spread + 1 + before + after, (kernel - 1) * gap + 1
+        if room < reach:
+            continue
+        windows = (room - reach) // stride + 1
+        starts = [window * stride - before for window in range(windows)]
+        rows = {row * spread for row in range(extent)}
+        met = max(len(rows & {start + tap * gap for tap in range(kernel)}) for start in starts)
+        layer = Layer(
+            "r", "resize", ("x",), windows, 1, 4, 4, (kernel, 1), (stride, 1), (before, 0, after, 0), (gap, 1),
+            upsample=(spread, 1),
+        )  # fmt: skip
+        assert max(1, met) <= layer.taps <= kernel, layer

@@ -39,8 +39,11 @@ Language models (workloads/network/layers/types.py):
     experts: [n, k]           of an fc: n experts, k for each token; as many are loaded as all tokens of the batch are
                               expected to use, or experts_used: d, where that is given
     bits: {"weights": 4}      of a node: weights, activations (its output), cache (of rows that a cache gets), sums;
-                              beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
+                              next to "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
                               number of bits, which are those of integers: "fp8", "bf16", "fp16", "fp32"
+
+A network that was imported has "notes" next to "nodes": what its reader assumed and counted, for people, each with the
+fields of `workloads.Note`.
 
 Other keys are information for people and ignored. Limits: shapes.MAX_EXTENT, shapes.MAX_BYTES, files.MAX_JSON_BYTES.
 """
@@ -49,6 +52,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -56,7 +60,7 @@ from workloads.errors import FileFormatError, NetworkError, shown
 from workloads.files import read_mapping, write_atomic
 from workloads.importing.layer_graph.marks import marks_of
 from workloads.importing.layer_graph.reader import read_nodes
-from workloads.network.layers.layer import Layer
+from workloads.network.layers.layer import Layer, Note
 from workloads.network.layers.ops import ELEMENTWISE_OPS, SPREAD_OPS, WINDOW_OPS
 from workloads.network.layers.shapes import Shape, check_name
 from workloads.network.network import Network
@@ -78,11 +82,17 @@ def read(path: str | PathLike[str]) -> Network:
 
 
 def write(network: Network, path: str | PathLike[str]) -> None:
-    """Write a network, atomically, one node per line; reading it gives an equal network."""
+    """Write a network, atomically, one node or note per line; reading it gives an equal network."""
     content = encode(network)
-    nodes = ",\n".join("  " + json.dumps(node) for node in content.pop("nodes"))
-    head = ", ".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in content.items())
-    write_atomic(path, f'{{{head}, "nodes": [\n{nodes}\n]}}\n')
+    parts = [f"{json.dumps(key)}: {_lines(value)}" for key, value in content.items()]
+    write_atomic(path, f"{{{', '.join(parts)}}}\n")
+
+
+def _lines(value: Any) -> str:
+    """Return a value as JSON, a list with a line for each of its values."""
+    if not isinstance(value, list):
+        return json.dumps(value)
+    return "[\n" + ",\n".join("  " + json.dumps(each) for each in value) + "\n]"
 
 
 def decode(content: Mapping[str, Any]) -> Network:
@@ -95,7 +105,19 @@ def decode(content: Mapping[str, Any]) -> Network:
     check_name("a network", content["name"])
     if type(content["nodes"]) is not list:
         raise NetworkError(f"network {content['name']!r} has nodes {shown(content['nodes'])}; it must be a list")
-    return read_nodes(content["name"], content["nodes"], content.get("bits"))
+    network = read_nodes(content["name"], content["nodes"], content.get("bits"))
+    return replace(network, notes=_notes(content.get("notes")))
+
+
+def _notes(told: object) -> tuple[Note, ...]:
+    """Return the notes of a network that was imported; none where other programs mean something else by the key."""
+    kinds = {field: (int if field == "weights" else str) for field in Note._fields}
+    if not isinstance(told, list):
+        return ()
+    each_is_one = all(
+        isinstance(note, dict) and {field: type(value) for field, value in note.items()} == kinds for note in told
+    )
+    return tuple(Note(**note) for note in told) if each_is_one else ()
 
 
 def encode(network: Network) -> dict[str, Any]:
@@ -125,7 +147,8 @@ def encode(network: Network) -> dict[str, Any]:
         if layer:
             shapes[layer.name] = _shape(layer)
             nodes.append(_node(layer, inputs[layer.name], heads, shapes))
-    return {"format": FORMAT, "name": network.name, "nodes": nodes}
+    notes = [note._asdict() for note in network.notes]
+    return {"format": FORMAT, "name": network.name, "nodes": nodes} | ({"notes": notes} if notes else {})
 
 
 def _node(layer: Layer, inputs: tuple[str, ...], heads: dict[str, int], shapes: Mapping[str, Shape]) -> dict[str, Any]:

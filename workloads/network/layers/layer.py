@@ -208,10 +208,13 @@ class Layer:
         return 0
 
     def _source_extent(self, axis: int) -> int:
-        """Extent of the input that the windows span; all of it at stride 1."""
-        windows = (self.height, self.width)[axis]
-        spread = (windows - 1) * self.stride[axis] + self.reach[axis] - self.padding[axis] - self.padding[axis + 2]
-        return (spread - 1) // self.upsample[axis] + 1
+        """Extent of the input that the windows span; all of it at stride 1, else at most so much.
+
+        The last window may leave out the end of the padding, by less than a stride.
+        """
+        windows, after = (self.height, self.width)[axis], self.padding[axis + 2]
+        spread = (windows - 1) * self.stride[axis] + self.reach[axis] - self.padding[axis] - after
+        return (spread - 1 + min(max(0, after), self.stride[axis] - 1)) // self.upsample[axis] + 1
 
     @property
     def light_ops(self) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from cocco.candidates.rounding import SAME
 from cocco.output.folders.written.about import About, version
 from workloads.errors import FileFormatError, shown
 
 NOT_DERIVED = ...  #: in the place of a value: what no plan says again
-SAME = 1e-9  #: relative; prices that agree but for the order in which they were summed
 
 
 class Compared:

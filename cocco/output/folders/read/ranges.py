@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cocco.exploration.ranges import KINDS, MARGINS, Candidate, Ranges, Terms
+from cocco.exploration.answers.ranges import KINDS, MARGINS, Candidate, Ranges, Terms
 from cocco.output.folders.read.reading import NUMBER, Reader
 from cocco.output.text.layout.numbers import buffer_columns
 

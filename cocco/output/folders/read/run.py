@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cocco.exploration.ranges import Ranges
+from cocco.exploration.answers.ranges import Ranges
 from cocco.output.folders.read.placing import Placing, placing_of
 from cocco.output.folders.read.ranges import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader, table_of

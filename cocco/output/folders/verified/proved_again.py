@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from cocco.bounds import enumeration, kept_memories
-from cocco.bounds.least import lower_bound
-from cocco.candidates.genome import Genome
 from cocco.effort.planned import priced
+from cocco.exploration.memories.proof import prove
+from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.verified.recomputed import WorkedOut
 from cocco.search.kernel.choice import engine_name
-from cocco.search.pricing.genomes import Sample
 from simulator.execution.count.checks import Check, Status
 
 
@@ -39,14 +37,10 @@ def bound_again(found: WorkedOut) -> Check | None:
 def _prove(found: WorkedOut) -> tuple[float, float]:
     """Return a bound, and the cost of the best plan that the proof met."""
     problem, chip = found.problem, found.machine
-    memory = tuple(sizes.index(getattr(chip, name)) for name, sizes in problem.buffers.items())
+    memory = problem.memory_of(chip)
     known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
-    if problem.keep == "auto":
-        kept = kept_memories.prove_kept(problem, known, engine)
-        return max(kept.lower_bound, lower_bound(problem)), known.cost if kept.best is None else kept.best.cost
-    genome = Genome(problem.labels(found.plans), memory)
-    start = Sample(genome, known.value, known.cost)
-    proof = enumeration.prove(problem, start, engine, enumeration.QUICK_STEPS, enumeration.QUICK_TOTAL)
+    budgets = (KEPT_STEPS, KEPT_TOTAL) if problem.keep == "auto" else (PLAIN_STEPS, PLAIN_TOTAL)
+    proof = prove(problem, known, engine, *budgets)
     if proof.is_stopped:
         raise KeyboardInterrupt
     return proof.lower_bound, known.cost if proof.best is None else proof.best.cost

@@ -12,10 +12,10 @@ from math import prod
 from typing import Any
 
 from cocco.bounds.least import gap
+from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
-from cocco.exploration.front import FrontPoint, buffer_bytes, by_column
-from cocco.exploration.ranges import LISTED, Candidate, Ranges
-from cocco.exploration.sizes import terms_of
+from cocco.exploration.memories.nearby import terms_of
 from cocco.output.folders.read.compared import NOT_DERIVED, SAME
 from cocco.output.folders.read.ranges import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader
@@ -131,7 +131,7 @@ class WorkedOut:
     def _ranges(self, cost: float) -> dict[str, Any]:
         """Return the sizes around the recommendation: prices of plans that are there, and what follows from others."""
         said = ranges_of(self.result)
-        assert said is not None, "it is asked for where it is there"
+        assert said is not None, "it is requested only where it is there"
         total = prod(len(sizes) for sizes in self.problem.buffers.values())
         rows = [(each, *self._candidate(each)) for each in said.candidates]
         found = Ranges(cost, tuple(row[1] for row in rows), total - len(rows)).to_json()

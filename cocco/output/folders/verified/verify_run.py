@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from cocco.exploration.ranges import Terms
+from cocco.exploration.answers.ranges import Terms
 from cocco.output.folders.read.compared import Compared
 from cocco.output.folders.verified.made_for import RunFolder
 from cocco.output.folders.verified.proved_again import bound_again
@@ -43,7 +43,7 @@ class Checked(NamedTuple):
 
     numbers: int
     records: tuple[str, ...]
-    bound: Check | None = None  #: the claimed bound beside the one proved again, where that was asked
+    bound: Check | None = None  #: the claimed bound next to the one proved again, where that was requested
 
     def summary(self) -> str:
         """Return what was compared and what was not, as text."""

@@ -8,9 +8,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from cocco.candidates.code import version
+
+if TYPE_CHECKING:
+    import pandas
 
 RESULT = "result.json"
 HISTORY = "history.csv"  #: of a run: a row per generation
@@ -21,6 +26,7 @@ MARKS = (CORES, RESULT)  #: what makes a folder that of a run: written last, so 
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
 SIZES = "sizes"  #: of a run: the folder of the partition files of other sizes
 PAGE, PAIR_PAGES = "report.html", "compare*.html"  #: of cocco report, about one run and about two
+FEW_ROWS = 50_000  #: of a table written after Ctrl-C; our choice: the samples of a search by default, in 0.2 s
 MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes
 
 
@@ -52,10 +58,17 @@ def json_text(about: dict[str, Any]) -> str:
     return json.dumps(about, indent=1, allow_nan=False) + "\n"
 
 
-def csv_text(frame: Any) -> str:
-    """Return a table as CSV text, the same on every system."""
-    text: str = frame.to_csv(index=False, lineterminator="\n")
-    return text
+def csv_text(frame: pandas.DataFrame, is_brief: bool = False) -> str:
+    """Return a table as CSV text, the same on every system.
+
+    is_brief: of more than FEW_ROWS leave out most: every so many rows up to the last stay, and each whose `best_cost`
+    is lower than those before.
+    """
+    if is_brief and len(frame) > FEW_ROWS:
+        stays = np.arange(len(frame))[::-1] % -(-len(frame) // FEW_ROWS) == 0
+        stays |= frame["best_cost"].diff() < 0 if "best_cost" in frame else False
+        frame = frame[stays]
+    return frame.to_csv(index=False, lineterminator="\n")
 
 
 def partition_names(networks: Sequence[str]) -> list[str]:

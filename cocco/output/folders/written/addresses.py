@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.allocation.address_map import AddressMap, address_map
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output.folders.written.about import address_names
 from cocco.output.pictures.saving import save_picture
 from simulator.accelerator import Accelerator
@@ -43,16 +43,16 @@ def with_maps(content: dict[str, Any], maps: Sequence[AddressMap]) -> dict[str, 
     return content | {"addresses": maps[0].to_json()} if maps else content
 
 
-def save(folder: Path, maps: Sequence[AddressMap]) -> list[Path]:
+def save(folder: Path, maps: Sequence[AddressMap], is_brief: bool = False) -> list[Path]:
     """Write a table for each network, and return the paths.
 
-    Also writes a picture of each memory in which tensors are kept over several subgraphs.
+    Unless it is to be brief, also writes a picture of each memory in which tensors are kept over several subgraphs.
     """
     paths = [folder / name for name in address_names([each.network for each in maps])] if maps else []
     drawn: list[Path] = []
     for path, found in zip(paths, maps):
         write_table(path, found)
-        for each in found.memories:
+        for each in () if is_brief else found.memories:
             if any(placed.kind == "kept" for regions in each.regions for placed in regions):
                 from cocco.output.pictures.allocation import map_figure
 

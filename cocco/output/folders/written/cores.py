@@ -14,8 +14,8 @@ from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
+    from cocco.exploration.answers.result import Result
     from cocco.exploration.cores import CoresAxis
-    from cocco.exploration.result import Result
 
 PICTURE = "cores"
 FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
@@ -26,8 +26,13 @@ def folder_of(cores: int) -> str:
     return f"cores-{cores}"
 
 
-def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]]) -> Sequence[Path]:
-    """Write all files or none, and return their paths; about: gives the result.json for each number of cores."""
+def save(
+    folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str, Any]], is_brief: bool = False
+) -> Sequence[Path]:
+    """Write all files or none, and return their paths; about: gives the result.json for each number of cores.
+
+    is_brief: as after Ctrl-C (cocco.output.folders.written.run).
+    """
     frame = axis.to_frame()
     with whole(folder) as new:
         write_atomic(new / CORES, csv_text(frame))
@@ -37,8 +42,8 @@ def save(folder: Path, axis: CoresAxis, about: Callable[[int, Result], dict[str,
                 continue
             names = run.file_names([evaluation.network for evaluation in result.evaluations])
             with ready(folder / folder_of(cores), names), ready(new / folder_of(cores), ()) as inner:
-                written += run.save(inner, result, about(cores, result))
-        if frame["energy_pj"].notna().any():
+                written += run.save(inner, result, about(cores, result), is_brief=is_brief)
+        if frame["energy_pj"].notna().any() and not is_brief:
             from cocco.output import pictures
 
             written += save_picture(new, PICTURE, pictures.cores_figure(axis))

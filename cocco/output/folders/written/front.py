@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.exploration.front import Front, FrontPoint
-from cocco.exploration.limits import Limited
+from cocco.exploration.answers.front import Front, FrontPoint
+from cocco.exploration.answers.limited import Limited
 from cocco.output.folders.written.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
@@ -20,10 +20,11 @@ PICTURE = "pareto"
 FILES = [RESULT, FRONT, SAMPLES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
 
 
-def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Path]:
+def save(folder: Path, found: Front | Limited, about: dict[str, Any], is_brief: bool = False) -> list[Path]:
     """Write all files, or none, and return their paths, one of partitions/ for all.
 
-    `about` is what result.json holds (`About`). Rows of pareto.csv name their partition files.
+    `about` is what result.json holds (`About`). Rows of pareto.csv name their partition files. is_brief: as after
+    Ctrl-C (cocco.output.folders.written.run).
     """
     points = found.found if isinstance(found, Front) else _point(found)
     with whole(folder) as new:
@@ -32,11 +33,12 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any]) -> list[Pa
         texts = {
             RESULT: json_text(about),
             FRONT: csv_text(front.assign(partition=partitions)),
-            SAMPLES: csv_text(found.points),
+            SAMPLES: csv_text(found.points, is_brief),
         }
         for name, text in texts.items():
             write_atomic(new / name, text)
-        written = [new / PARTITIONS, *(new / name for name in texts), *save_picture(new, PICTURE, front_picture(found))]
+        written = [new / PARTITIONS, *(new / name for name in texts)]
+        written += [] if is_brief else save_picture(new, PICTURE, front_picture(found))
     return [folder / path.relative_to(new) for path in written]
 
 

@@ -15,7 +15,7 @@ from workloads.files import write_atomic
 
 if TYPE_CHECKING:
     from cocco.allocation.address_map import AddressMap
-    from cocco.exploration.result import Result
+    from cocco.exploration.answers.result import Result
 
 PICTURES = ("cost", "samples")
 
@@ -26,27 +26,31 @@ def file_names(networks: Sequence[str]) -> list[str]:
     return [*partition_names(networks), RESULT, HISTORY, SAMPLES, *pictures]
 
 
-def save(folder: Path, result: Result, about: dict[str, Any], maps: Sequence[AddressMap] = ()) -> list[Path]:
+def save(
+    folder: Path, result: Result, about: dict[str, Any], maps: Sequence[AddressMap] = (), is_brief: bool = False
+) -> list[Path]:
     """Write all files, or none, and return their paths; `about` is what result.json holds (`About`).
 
-    maps: where every region of each network lies, if requested.
+    maps: where every region of each network lies, if requested. is_brief: within a second, as after Ctrl-C: no
+    pictures, and tables of at most FEW_ROWS rows and the improvements.
     """
     with whole(folder) as new:
-        written = _save(new, result, about) + addresses.save(new, maps)
+        written = _save(new, result, about, is_brief) + addresses.save(new, maps, is_brief)
     return [folder / path.relative_to(new) for path in written]
 
 
-def _save(folder: Path, result: Result, about: dict[str, Any]) -> list[Path]:
+def _save(folder: Path, result: Result, about: dict[str, Any], is_brief: bool) -> list[Path]:
     networks = [evaluation.network for evaluation in result.evaluations]
     paths = [folder / name for name in partition_names(networks)] if result.plans else []
     for plan, path in zip(result.plans, paths):
         plan.save(path, result.accelerator)
-    texts = {RESULT: json_text(about), HISTORY: csv_text(result.history), SAMPLES: csv_text(result.points)}
-    for name, text in texts.items():
+    tables = {HISTORY: result.history, SAMPLES: result.points}
+    texts = {name: csv_text(table, is_brief) for name, table in tables.items()}
+    for name, text in {RESULT: json_text(about), **texts}.items():
         write_atomic(folder / name, text)
         paths.append(folder / name)
     paths += save_sizes(folder, result)
-    if result.plans:
+    if result.plans and not is_brief:
         from cocco.output import pictures
 
         for name, draw in zip(PICTURES, (pictures.cost_figure, pictures.plane_figure)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output.folders.written.about import SIZES, partition_names
 from simulator.technology import KiB
 

@@ -64,11 +64,9 @@ def buffer_name(column: str) -> str:
     return column.removesuffix("_bytes").replace("_", " ")
 
 
-def counted_as(method: str, keep: str, generations: int, points: int) -> str:
-    """Return what the `samples` of a result are: a proof counts its steps, enumeration the subgraphs that it tried."""
-    if method == "exact" and keep == "auto" and generations == 1:
-        return "steps"
-    return "subgraphs tried" if method == "exact" and keep == "none" and points == 1 else "samples"
+def counted_as(method: str, generations: int) -> str:
+    """Return what the `samples` of a result are: a proof without a search before it counts its steps."""
+    return "steps" if method == "exact" and generations == 1 else "samples"
 
 
 def counted(count: int, thing: str) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from cocco.allocation.address_map import AddressMap, MemoryMap
-from cocco.exploration.result import Result
+from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import counted, percent, table
 
 NAMED = 8  #: subgraphs that a sentence names; our choice

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.exploration.front import Front, FrontPoint, buffer_bytes
-from cocco.exploration.limits import Limited
+from cocco.exploration.answers.front import Front, FrontPoint, buffer_bytes
+from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.exploration.ranges import MARGINS, Candidate, Kind, Ranges
-from cocco.exploration.result import Result
+from cocco.exploration.answers.ranges import MARGINS, Candidate, Kind, Ranges
+from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import buffer_name, capacity, table, the_buffers
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Count

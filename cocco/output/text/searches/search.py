@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.effort.status import Status
+from cocco.exploration.answers.front import buffer_bytes
+from cocco.exploration.answers.lacking import least_memory
+from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise
-from cocco.exploration.front import buffer_bytes
-from cocco.exploration.given import METHOD
-from cocco.exploration.lacking import least_memory
-from cocco.exploration.result import Result
+from cocco.exploration.starts import METHOD
 from cocco.output.text.layout.numbers import (
     buffer_columns,
     buffer_name,
@@ -137,8 +137,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     if result.method == METHOD:
         which = "none better than a partition that it started from"
     elif result.cost < float(result.points["cost"].iloc[first]):
-        better = "enumeration" if result.keep == "none" else "the exact search"
-        better = better if result.method == "exact" else "exact windows"
+        better = "the exact search" if result.method == "exact" else "exact windows"
         which = f"{better} found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
     else:
         which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
@@ -160,7 +159,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     experts = [text for network in networks if (text := experts_text(network, batch))]
     found = [text for network in networks if (text := repeat_text(network))]
     lines += [f"  experts         {text}" for text in experts]
-    return "\n".join([*lines, *(f"  repeats         {text}; layers that look alike are priced once" for text in found)])
+    return "\n".join([*lines, *(f"  repeats         {text}; equivalent layers are priced once" for text in found)])
 
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
@@ -186,7 +185,7 @@ def _networks(result: Result) -> str:
 
 def work_of(result: Result) -> str:
     """Return what the `samples` of a result are."""
-    return counted_as(result.method, result.keep, len(result.history), len(result.points))
+    return counted_as(result.method, len(result.history))
 
 
 def _sizes_seen(result: Result) -> str:

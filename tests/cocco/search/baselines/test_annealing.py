@@ -21,8 +21,8 @@ from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 def test_exactly_the_samples_are_priced_in_rows_of_a_hundred():
     trace = annealing(fixed(chain(6)), 250, 1, Settings())
     assert trace.samples == 250
-    assert list(trace.history()["samples"]) == [100, 200, 250]
-    assert len(trace.points()) == 250
+    assert list(trace.seen().history["samples"]) == [100, 200, 250]
+    assert len(trace.seen().points) == 250
     assert not trace.is_stopped
 
 
@@ -30,7 +30,7 @@ def test_exactly_the_samples_are_priced_in_rows_of_a_hundred():
 def test_the_same_seed_gives_the_same_search(problem):
     """On given hardware and where the memory is chosen; the best is a valid partition at its price."""
     first, second = (annealing(problem, 150, 7, Settings()) for _ in range(2))
-    assert first.points().equals(second.points())
+    assert first.seen().points.equals(second.seen().points)
     best = first.best
     assert repair(problem, best.genome.labels) == best.genome.labels
     assert Pricer(problem).evaluate(best.genome, Stream(0, 0, 0)) == best
@@ -38,7 +38,7 @@ def test_the_same_seed_gives_the_same_search(problem):
 
 def test_the_memory_is_chosen_too():
     trace = annealing(spaced(chain(4)), 200, 0, Settings())
-    assert trace.points()["shared_buffer_bytes"].nunique() > 1
+    assert trace.seen().points["shared_buffer_bytes"].nunique() > 1
 
 
 def test_a_small_network_is_solved():
@@ -50,7 +50,7 @@ def test_it_starts_from_the_best_of_the_given_partitions():
     """Both are priced; the cold search then keeps what is no worse."""
     problem = fixed(chain(4))
     trace = annealing(problem, 2, 0, Settings(), [[0, 1, 2, 3], [0, 0, 0, 0]])
-    costs = list(trace.points()["cost"])
+    costs = list(trace.seen().points["cost"])
     assert trace.best.genome.labels == [0, 0, 0, 0]
     assert costs[1] < costs[0]
 
@@ -98,11 +98,11 @@ def assert_engines_agree(problem, samples, seed, initial=()):
     slow, fast = (annealing(problem, samples, seed, Settings(), initial, engine=name) for name in ("reference", "fast"))
     assert (slow.engine, fast.engine) == ("reference", "fast")
     assert slow.best == fast.best
-    assert slow.points().equals(fast.points()) and slow.history().equals(fast.history())
+    assert slow.seen().points.equals(fast.seen().points) and slow.seen().history.equals(fast.seen().history)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 30))])
 def test_engines_anneal_alike(seed):
     """Beyond one block; on given hardware, where one memory or two are chosen; from nothing, from founders."""
     assert_engines_agree(fixed(diamond(), 2048), 230, seed)
@@ -136,5 +136,5 @@ def test_what_outgrows_64_bits_is_annealed_by_the_readable_engine(monkeypatch):
 
     slow = annealing(problem, 150, 1, Settings())
     monkeypatch.setattr(annealing_module, "Compiled", lambda *_: type("Twin", (), {"anneal": outgrown})())
-    assert annealing(problem, 150, 1, Settings(), engine="fast").points().equals(slow.points())
+    assert annealing(problem, 150, 1, Settings(), engine="fast").seen().points.equals(slow.seen().points)
     assert len(calls) == 2

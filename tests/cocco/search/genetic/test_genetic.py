@@ -39,8 +39,8 @@ def test_finds_the_optimum_of_all_partitions_and_memories(network):
 def test_prices_exactly_as_many_samples_as_asked(samples):
     trace = genetic(spaced(WIDE), samples, 0, SMALL)
     assert trace.samples == samples
-    assert list(trace.points()["sample"]) == list(range(1, samples + 1))
-    assert trace.history()["samples"].iloc[-1] == samples
+    assert list(trace.seen().points["sample"]) == list(range(1, samples + 1))
+    assert trace.seen().history["samples"].iloc[-1] == samples
 
 
 def test_the_same_seed_gives_the_same_bytes():
@@ -52,30 +52,30 @@ def test_the_same_seed_gives_the_same_bytes():
     traces = [run(3), run(3), run(3, model_memo=1, price_memo=1)]
     for trace in traces[1:]:
         assert trace.best == traces[0].best
-        assert trace.points().equals(traces[0].points())
-        assert trace.history().equals(traces[0].history())
-    assert not run(4).points().equals(traces[0].points())
+        assert trace.seen().points.equals(traces[0].seen().points)
+        assert trace.seen().history.equals(traces[0].seen().history)
+    assert not run(4).seen().points.equals(traces[0].seen().points)
 
 
 def test_the_best_never_gets_lost():
     """Without restarts and islands the cheapest of each generation, its elite included, is never dearer than before."""
-    history = genetic(spaced(WIDE), 600, 0, Settings(population=20, elite=1, patience=0, islands=1)).history()
+    history = genetic(spaced(WIDE), 600, 0, Settings(population=20, elite=1, patience=0, islands=1)).seen().history
     assert history["min_cost"].is_monotonic_decreasing
     assert (history["min_cost"] == history["best_cost"]).all()
 
 
 def test_the_best_so_far_falls_with_the_samples():
     trace = genetic(spaced(WIDE), 600, 0, SMALL)
-    points = trace.points()
+    points = trace.seen().points
     assert points["best_cost"].is_monotonic_decreasing
     assert points["best_cost"].iloc[-1] == trace.best.cost == points["cost"].min()
-    ends = trace.history().set_index("samples")["best_cost"]
+    ends = trace.seen().history.set_index("samples")["best_cost"]
     assert (points.set_index("sample")["best_cost"].loc[ends.index] == ends).all()
 
 
 def test_a_stale_population_starts_anew():
     """A chain of 2 is solved at once; with patience 3 full generations of 20 fresh genomes follow."""
-    points = genetic(fixed(chain(2)), 400, 0, Settings(population=20, elite=4, patience=3)).points()
+    points = genetic(fixed(chain(2)), 400, 0, Settings(population=20, elite=4, patience=3)).seen().points
     sizes = points.groupby("generation").size()
     assert (sizes.iloc[[0, 4, 8]] == 20).all()
     assert (sizes.iloc[[1, 2, 3, 5, 6, 7]] == 16).all()
@@ -83,7 +83,7 @@ def test_a_stale_population_starts_anew():
 
 def test_points_hold_the_memory_of_each_sample():
     separate = over_space(chain(3), SeparateBuffers(Range(500, 2500, 500), Range(100, 2100, 400)))
-    points = genetic(separate, 50, 0, SMALL).points()
+    points = genetic(separate, 50, 0, SMALL).seen().points
     names = [
         "sample", "generation", "global_buffer_bytes", "weight_buffer_bytes", "subgraphs", "value", "cost", "best_cost"
     ]  # fmt: skip
@@ -91,7 +91,7 @@ def test_points_hold_the_memory_of_each_sample():
     assert set(points["weight_buffer_bytes"]) <= set(range(100, 2101, 400))
     buffers = points["global_buffer_bytes"] + points["weight_buffer_bytes"]
     assert (points["cost"] == buffers + 0.002 * points["value"]).all()
-    assert set(genetic(fixed(chain(3), 5000), 10, 0, SMALL).points()["shared_buffer_bytes"]) == {5000}
+    assert set(genetic(fixed(chain(3), 5000), 10, 0, SMALL).seen().points["shared_buffer_bytes"]) == {5000}
 
 
 def test_initial_partitions_come_first():
@@ -99,7 +99,7 @@ def test_initial_partitions_come_first():
     problem = fixed(chain(8))
     trace = genetic(problem, 20, 0, SMALL, founders=[[[0] * 8]])
     whole = evaluate(chain(8), Partition.from_ids(chain(8), [range(8)]), problem.accelerator)
-    assert trace.points()["cost"].iloc[0] == whole.ema_bytes
+    assert trace.seen().points["cost"].iloc[0] == whole.ema_bytes
     assert trace.best.cost <= whole.ema_bytes
 
 
@@ -118,7 +118,7 @@ def test_ctrl_c_keeps_the_best_so_far():
     whole, cut = genetic(spaced(WIDE), 200, 0, SMALL), genetic(spaced(WIDE), 200, 0, SMALL, progress=Interrupt(36))
     assert cut.is_stopped and not whole.is_stopped
     assert cut.samples == 36
-    assert cut.points().equals(whole.points()[:36])
+    assert cut.seen().points.equals(whole.seen().points[:36])
 
 
 @pytest.mark.parametrize("samples", [0, 1, 25])
@@ -137,7 +137,7 @@ def test_ctrl_c_inside_a_generation(monkeypatch, samples):
     monkeypatch.setattr(Pricer, "evaluate", evaluate_or_stop)
     trace = genetic(spaced(WIDE), 200, 0, SMALL)
     assert trace.is_stopped
-    assert trace.samples == max(1, samples) == len(trace.points())
+    assert trace.samples == max(1, samples) == len(trace.seen().points)
 
 
 def test_progress_is_told_after_each_generation():

@@ -11,13 +11,14 @@ import pytest
 
 import workloads
 from cocco.bounds.kept import cheapest_plans
-from cocco.problem.problem import on_hardware
+from cocco.problem.objective import Objective
+from cocco.problem.problem import Problem, on_hardware
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.many_alike import many
-from tests.helpers.random_problems import random_problem
+from tests.helpers.random_problems import random_net, random_problem, random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.search_graphs import chain, diamond
 
@@ -37,6 +38,16 @@ def test_engines_agree_on_random_problems(seeds):
         plans += readable.is_proven
         spans += len(readable.plans[0].spans)
     assert plans > 0.6 * len(seeds) and spans > 0.4 * len(seeds)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_engines_agree_where_nothing_is_kept(seed):
+    """On machines of every kind: the same subgraphs, states, steps and cost; the same end where the steps run out."""
+    like = random_twin(4 * seed + seed % 2)
+    problem = Problem((random_net(seed),), like.accelerator, {}, Objective(like.objective.metric, None, (1.0,)))
+    for steps in (10_000_000, 200 + 20 * seed):
+        readable = cheapest_plans(problem, 2_000, steps, may_keep=False, engine="reference")
+        assert cheapest_plans(problem, 2_000, steps, may_keep=False, engine="fast") == readable
 
 
 @pytest.mark.parametrize("seeds", [range(45), pytest.param(range(45, 300), marks=pytest.mark.slow)])

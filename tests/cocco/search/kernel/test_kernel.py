@@ -8,16 +8,13 @@ import pytest
 
 import cocco
 import workloads
-from cocco.candidates.genome import groups_of
 from cocco.effort.settings import Settings
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from cocco.problem.space import SeparateBuffers, SharedBuffer
-from cocco.search.baselines.exact import LOOK_STEPS, PRICE_STEPS, exact
 from cocco.search.genetic.engine import FastEngine, make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.kernel.choice import has_kernel
-from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.cost import total
 from simulator.model.pricing import Price, SubgraphModel
@@ -34,7 +31,7 @@ from workloads.network.network import Network
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seed", range(48))
+@pytest.mark.parametrize("seed", range(24))
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = random_twin(seed)
@@ -61,12 +58,12 @@ def test_engines_agree_where_slots_outgrow_64_bits(bandwidth, metric):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(48, 600))
+@pytest.mark.parametrize("seed", range(24, 600))
 def test_engines_agree_on_many_random_problems(seed):
     assert_same_search(random_twin(seed), Settings(population=30, elite=3), 300, 1 + seed % 3)
 
 
-@pytest.mark.parametrize("name", ["vgg16", "resnet50", "googlenet", "transformer"])
+@pytest.mark.parametrize("name", ["resnet50", "transformer"])
 def test_engines_agree_on_networks_of_the_paper(name):
     objective = Objective("energy", 0.002, (1.0,))
     problem = Problem((workloads.load(name),), Accelerator(shared_buffer=1), SharedBuffer().buffers, objective)
@@ -156,7 +153,9 @@ def test_a_whole_search_is_the_same_for_any_engine_and_threads():
     traces += [genetic(problem, 700, 3, settings, engine=make_engine("fast", problem, settings, n)) for n in (1, 2, 3)]
     for trace in traces[1:]:
         assert trace.best == traces[0].best
-        assert trace.points().equals(traces[0].points()) and trace.history().equals(traces[0].history())
+        assert trace.seen().points.equals(traces[0].seen().points) and trace.seen().history.equals(
+            traces[0].seen().history
+        )
 
 
 def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
@@ -181,21 +180,3 @@ def test_steps_beyond_64_bits_are_answered_all_the_same():
         Objective("ema", None, (1.0,)),
     )
     assert_same_search(problem, Settings(population=10, elite=1), 30, initial=[[0] * len(layers)])
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_both_engines_enumerate_alike(seed):
-    """The same subgraphs, states, transitions, steps and cost; the same end where the steps run out."""
-    like = random_twin(4 * seed + seed % 2)
-    problem = Problem((random_net(seed),), like.accelerator, {}, Objective(like.objective.metric, None, (1.0,)))
-    from cocco.search.kernel._kernel import Kernel, Scratch
-    from cocco.search.kernel._kernel import exact as compiled_exact
-
-    kernel = Kernel(problem)
-    for steps in (10_000_000, 200 + 20 * seed):
-        found = exact(problem, SubgraphCosts(problem), 2000, steps)
-        groups, *counts, cost = compiled_exact(kernel, Scratch(kernel), 2000, 1000, steps, LOOK_STEPS, PRICE_STEPS)
-        assert counts == [found.states, found.transitions, found.steps]
-        assert (groups is None) == (found.status == "gave_up") and (groups == []) == (found.status == "infeasible")
-        if groups:
-            assert sorted(groups) == groups_of(found.labels) and cost == found.cost

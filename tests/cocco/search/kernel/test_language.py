@@ -150,7 +150,7 @@ def test_loop_orders_of_an_attention_are_the_same():
             )  # fmt: skip
             plan = cheapest_plan(layer, room, goal)
             assert LoopLayers([layer]).cheapest(0, *room, *goal) == plan, (seed, room, goal)
-            orders.add(plan and (plan.order, plan.rescalings > 0))
+            orders.add(plan and (plan.order, plan.totals.rescalings > 0))
     assert orders == {None, ("TB", False), ("TB", True)}
 
 

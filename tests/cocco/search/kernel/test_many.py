@@ -10,10 +10,11 @@ import pytest
 
 from cocco.allocation.exact import complete
 from cocco.allocation.problem import make_problem
-from cocco.bounds.enumeration import enumerated
-from cocco.bounds.kept import PRICE_STEPS, cheapest_plans, keep_question
+from cocco.bounds.kept import cheapest_plans, keep_question
 from cocco.bounds.kept_patterns import patterns_of
+from cocco.effort.budgets import PRICE_STEPS
 from cocco.effort.settings import Settings
+from cocco.exploration.memories.solved import solve
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.kernel.compiled import twin_of
@@ -54,7 +55,7 @@ def test_engines_agree_on_genomes(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_engines_agree_on_plans_without(seed):
     problem = problem_of(seed, "none")
-    assert enumerated(problem, (), 3_000, "fast") == enumerated(problem, (), 3_000, "reference")
+    assert solve(problem, (), "fast", 3_000) == solve(problem, (), "reference", 3_000)
 
 
 @pytest.mark.parametrize("count", [4, 9, 45, 64])

@@ -1,0 +1,75 @@
+"""The budgets of searches and proofs: how much work each may do before it gives up.
+
+They count steps, states, memories or plans, never seconds, so answers do not depend on the machine. A *step* of the
+exact search is a state, a subgraph and a choice of what it keeps that are looked at together; what is new takes more,
+about as its share of the time in the compiled engine, which takes some three million steps a second. All values are our
+choice. `larger` and `smaller` are for long networks: what suffices for a thousand layers is too little for five
+thousand, or takes too long. A state of the exact search has a bit for each layer and each tensor, so its steps take
+longer the more there are. The steps of a chain grow with its layers, some 2,300 for each.
+"""
+
+from __future__ import annotations
+
+LOOK_STEPS = 5  #: steps that a set of layers counts as when it is met first,
+PRICE_STEPS = 45  #: and a price
+
+# One exact search of a network, however it is asked for
+MAX_STATES = 2_000_000  #: the Transformer takes 1,200,000 at 512 KB, some 600 MB in the compiled engine
+MAX_SETS = 1_000_000  #: sets of layers that are looked at
+MAX_STEPS = 100_000_000  #: half a minute compiled; of one memory by the method "exact", too
+
+# Patterns of layers (cocco.bounds.kept_patterns), which take longer to build than most searches
+FIRST_STATES, FIRST_STEPS = 100_000, 1_000_000  #: of the search before there are patterns
+FEW_STATES = 4_000  #: where it ends in fewer, a longer one comes next: GoogleNet has 1,000 to 2,500 then, and ends soon
+LONGER = 16  #: times as many steps of that one
+FAR_OFF = 1.02  #: what is asked over what the longer one excludes: above, patterns are too early
+PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network may look at
+
+# Windows of a plan that are searched again (cocco.search.exact.neighbourhood)
+WINDOW_STATES, WINDOW_STEPS = 60_000, 1_200_000  #: of one window: some 150 ms compiled
+REPRICE_STEPS = 2_000  #: steps that a window counts as beside its search: a plan is priced again
+
+# Plans that are made and improved (cocco.exploration.searching), where no proof comes first
+FIRST_PLAN_STEPS = 600_000  #: of one first plan of a network: a second compiled at most
+SAMPLE_STEPS, IMPROVING_STEPS = 20, 400  #: for each sample: of one first plan, and of the windows of a memory
+FURTHER_STEPS, FURTHER_SAMPLES = 800, 10_000  #: so many more for each of the first samples: DARTS needs them
+
+# Plans that have addresses (cocco.exploration.placing)
+SLACK_STEPS = 16 * WINDOW_STEPS  #: in all windows of a plan that is solved again in less room: some two seconds
+GRAPH_STEPS = 1_000_000  #: steps of the graph of all plans near the cheapest: GoogleNet's has 120,000 within 0.5 %
+NEXT_LOOKS = 200_000  #: states that are looked at for the next plan of it: about two seconds
+PACKING = 20_000_000  #: nodes of all searches for addresses of its plans: about ten seconds
+MOVE_LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; GoogleNet and NASNet took 3,000 a move
+TRY_NODES = 2_000  #: nodes of the allocator for each plan that is tried before the next move
+
+# Certificates by solvers (cocco.bounds.certificate), in deterministic time of CP-SAT
+EFFORT = 120.0  #: for one memory: some two minutes of one core
+QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search: some 40 seconds of one core
+QUICK_SAMPLES = 1_000  #: samples of a default search for each unit of it: a fraction of what they take
+SHARES, SHARES_KEPT = 6, 12  #: parts of the effort, of which a certificate takes one where the memory is chosen
+MOST_CERTIFICATES = 40  #: where the memory is chosen: more than effort does for
+MOST_KNOWN = 4_000  #: steps that one certificate hands on to the next
+
+LAYERS = 1000  #: of k times as many budgets are k times as large, or as small
+
+
+def larger(budget: int, layers: int) -> int:
+    """Return a budget that grows with the network.
+
+    Examples
+    --------
+    >>> larger(500, 72), larger(500, 3000)
+    (500, 1500)
+    """
+    return budget * max(LAYERS, layers) // LAYERS
+
+
+def smaller(budget: int, layers: int) -> int:
+    """Return a budget, at least 1, for work that takes longer the larger the network is.
+
+    Examples
+    --------
+    >>> smaller(600, 72), smaller(600, 3000)
+    (600, 200)
+    """
+    return max(1, budget * LAYERS // max(LAYERS, layers))

@@ -1,0 +1,1 @@
+"""What comes back: results, fronts, answers under limits, sizes that cost nearly as little, and what is lacking."""

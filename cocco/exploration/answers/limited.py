@@ -1,0 +1,90 @@
+"""Limited: the least of one criterion under limits of others, and how the search for it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cocco.effort.shown import Shown
+from cocco.effort.status import Status
+from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.answers.lacking import lacking_json
+from cocco.problem.criteria import CRITERIA
+from simulator.evaluate import Evaluation
+
+if TYPE_CHECKING:
+    import pandas
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Limited(Shown):
+    """The answer of `minimize`: the least of one criterion under limits.
+
+    Attributes
+    ----------
+    status
+        "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
+        the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
+    best
+        None if nothing found keeps the limits. Then `nearest` exceeds them by the smallest factor; it is None as well
+        if nothing runs in any of the memories.
+    lower_bound
+        Of the criterion, for everything that keeps the limits; None where it is proved that nothing does.
+    """
+
+    minimize: str
+    limits: dict[str, float]
+    networks: tuple[str, ...]
+    weights: tuple[float, ...]
+    seed: int
+    samples: int  #: genomes priced, and other work counted as such
+    status: Status
+    objectives: tuple[str, ...]  #: what the values of the points are
+    best: FrontPoint | None
+    nearest: FrontPoint | None
+    lower_bound: float | None
+    engine: str
+    points: pandas.DataFrame  #: as in Front
+    lacking: tuple[Evaluation, ...] = ()  #: as in Front
+
+    @property
+    def value(self) -> float | None:
+        """What was minimized, of the best point."""
+        return None if self.best is None else dict(zip(self.objectives, self.best.values))[self.minimize]
+
+    def facts(self) -> dict[str, object]:
+        """Return the networks, the question, and the answer with its proof status."""
+        return {
+            "networks": ", ".join(self.networks),
+            "status": self.status,
+            "minimize": self.minimize,
+            "limits": ", ".join(f"{name} <= {bound:g}" for name, bound in self.limits.items()),
+            "value": self.value,
+            "lower_bound": self.lower_bound,
+            **({} if self.best is None else buffer_bytes(self.best.accelerator)),
+            "samples": self.samples,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco explore --minimize --json` prints."""
+        content: dict[str, Any] = {
+            "minimize": self.minimize,
+            "limits": {CRITERIA[name].column: bound for name, bound in self.limits.items()},
+            "weights": list(self.weights),
+            "seed": self.seed,
+            "samples": self.samples,
+            "status": self.status,
+            "lower_bound": self.lower_bound,
+        }
+        if self.best is None:
+            nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
+            return content | {"networks": list(self.networks), "nearest": nearest} | lacking_json(self.lacking)
+        content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
+        content |= buffer_bytes(self.best.accelerator)
+        found = [
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            for evaluation, plan in zip(self.best.evaluations, self.best.plans)
+        ]
+        if len(found) == 1:
+            return found[0] | content
+        return content | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}

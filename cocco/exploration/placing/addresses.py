@@ -1,0 +1,95 @@
+"""Give an answer its addresses: a plan without them is changed, cheapest change first, until every region has one.
+
+The search itself prices bytes. Where addresses need more room (docs/allocation.md says when), its winner is repaired
+instead of searching again (our choice). Without kept tensors, each failing subgraph is cut at the point of its
+topological order that costs least; with kept tensors see repair.py.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cocco.allocation.address_map import AddressMap, address_map
+from cocco.candidates.genome import Genome, connected_parts, groups_of
+from cocco.candidates.judge import Judged, judged
+from cocco.candidates.stream import CUTS, Stream
+from cocco.exploration.answers.result import Result
+from cocco.exploration.placing.repair import repaired_plans
+from cocco.problem.problem import Problem
+from cocco.search.pricing.genomes import Pricer, Sample
+from simulator.accelerator import Accelerator
+from simulator.partition.partition import Partition
+
+MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
+
+
+def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -> Result:
+    """Return the result changed until all regions have addresses, priced again; `moved` and `splits` say how.
+
+    The memory stays the same. The lower bound stays valid: the search could have given the changed answer. "optimal"
+    stays where the answer still costs no more than the bound. A plan for which no addresses are found stays as it is:
+    `address_map` says so. needs_pairs: whether plans with kept tensors, too, must need no more (start, end) pairs than
+    the region manager has; plans without kept tensors always must.
+    """
+    if any(plan.keep for plan in result.plans):
+        return _repaired(problem, result, needs_pairs)
+    return _split(problem, result)
+
+
+def _repaired(problem: Problem, result: Result, needs_pairs: bool) -> Result:
+    """Return a result with every plan repaired (repair.py); some plan of it keeps tensors."""
+    plans, moved, placed = repaired_plans(problem, result.accelerator, result.plans, needs_pairs)
+    splits = sum(each.what == "split" for each in moved)
+    result = replace(result, moved=moved, placed=placed, splits=splits)
+    if not moved:
+        return result
+    evaluations = problem.evaluations(plans, result.accelerator)
+    cost = problem.cost(evaluations)
+    return result.of(Judged(result.accelerator, tuple(each.plan for each in evaluations), evaluations, (cost,)), cost)
+
+
+def _split(problem: Problem, result: Result) -> Result:
+    """Return a result without kept tensors with every failing subgraph split."""
+    accelerator = result.accelerator
+    chosen = problem.memory_of(accelerator)
+    pricer, plans, splits = Pricer(problem), list(result.plans), 0
+    for i in range(len(plans)):
+        while splits < MAX_CUTS:
+            failing = _failing(problem, i, plans[i], accelerator)
+            if not failing:
+                break
+            sample = _cheapest_cut(problem, pricer, plans, (i, failing[0]), chosen, result.seed)
+            plans = list(problem.partitions(groups_of(sample.genome.labels)))
+            splits += 1
+    if not splits:
+        return replace(result, splits=0)
+    winner = judged(problem, sample.genome.labels, chosen, [sample.cost])
+    status = "feasible" if result.status == "optimal" else result.status
+    return result.of(winner, sample.cost, splits=splits, status=status)
+
+
+def _failing(problem: Problem, i: int, plan: Partition, accelerator: Accelerator) -> list[int]:
+    found: AddressMap | None = address_map(problem.networks[i], plan, accelerator, problem.tile_rule)
+    return [] if found is None else found.failing()
+
+
+def _cheapest_cut(
+    problem: Problem,
+    pricer: Pricer,
+    plans: list[Partition],
+    where: tuple[int, int],
+    capacities: tuple[int, ...],
+    seed: int,
+) -> Sample:
+    """Return the cheapest cut of one subgraph in two along its topological order; of equal ones the first."""
+    network, position = where
+    labels = problem.labels(plans)
+    group = [problem.offsets[network] + v for v in plans[network].subgraphs[position]]
+    samples = []
+    for cut in range(1, len(group)):
+        cut_labels = list(labels)
+        for part in connected_parts(problem, group[:cut]) + connected_parts(problem, group[cut:]):
+            for v in part:
+                cut_labels[v] = part[0]
+        samples.append(pricer.evaluate(Genome(cut_labels, capacities), Stream(seed, CUTS, cut)))
+    return min(samples, key=lambda sample: sample.cost)

@@ -1,0 +1,1 @@
+"""One search, from founders to polish, and those with kept tensors that start from it."""

@@ -1,0 +1,1 @@
+"""Who watches a search and who works for it."""

@@ -1,0 +1,64 @@
+from simulator.integers cimport ceil_div, i64
+from simulator.model.layer.loop_layer cimport Grid, LoopLayer, Mode
+from simulator.model.layer.orders cimport LoopPlan, LoopTotals, Moved
+
+cdef enum:
+    SHARED = -0x7fffffffffffffff
+    SAME = -1
+    ANY_NUMBER = 0x10000000000
+
+cdef enum:  # simulator.metrics.METRIC_NAMES, in its order
+    EMA
+    ENERGY
+    LATENCY
+
+
+cdef struct Room:
+    i64 activation
+    i64 weights
+
+
+cdef struct LoopGoal:
+    i64 metric
+    double dram
+    double activation
+    double weights
+    double activation_write
+    double weights_write
+    double static "static_pj"
+    i64 slots
+    double crossbar
+    i64 widths[2]
+    double operation
+
+
+cdef struct Best:
+    i64 found
+    i64 slots
+    i64 ema
+    double energy
+    i64 area
+    LoopPlan plan
+
+
+cdef struct Place:
+    LoopLayer* layer
+    Room room
+    LoopGoal* goal
+    Best* best
+    i64 grid_count
+    Grid** grids
+    Grid* grid
+    i64 at_once
+
+
+cdef Room without(Room room, i64 activation, i64 weights) noexcept nogil
+cdef i64 most(Room room, i64 activation, i64 weights) noexcept nogil
+cdef bint holds(Room room, i64 activation, i64 weights) noexcept nogil
+cdef i64 ema_of(LoopTotals moving) noexcept nogil
+cdef i64 least_slots(LoopGoal* goal, LoopTotals moving) noexcept nogil
+cdef double energy_of(LoopGoal* goal, LoopTotals moving, i64 slots) noexcept nogil
+cdef double buffer_energy(double read, double write, i64 moved, i64 written) noexcept nogil
+cdef void offer(Place* at, Mode* mode, LoopPlan plan) noexcept nogil
+cdef i64 compare(LoopGoal* goal, Best* best, i64 slots, i64 ema, double energy, i64 area) noexcept nogil
+cdef bint may_win(Place* at, i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic) noexcept nogil

@@ -1,0 +1,30 @@
+"""Limits with kept tensors where no proof finishes: searched as `explore` searches."""
+
+from __future__ import annotations
+
+import pytest
+
+import cocco
+import workloads
+from cocco.exploration.memories import limits as of_memories
+
+SPACE = cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 256 * 2**10)
+LIMITS = {"latency": 12_000_000.0}
+
+
+def test_the_least_energy_is_searched_with_kept_tensors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a proof it is what keeps the limits, at less energy than with nothing kept, and never below the bound."""
+    network = workloads.load("resnet50")
+    asked = {"space": SPACE, "samples": 300}
+    proven, plain = (cocco.minimize(network, "energy", LIMITS, **asked, keep=keep) for keep in ("auto", "none"))
+    monkeypatch.setattr(of_memories, "KEPT_STEPS", 64)
+    found = cocco.minimize(network, "energy", LIMITS, **asked)
+    assert proven.status == "optimal" and found.status == "feasible"
+    for each in (plain, found, proven):
+        assert each.best is not None and each.lower_bound is not None
+        assert each.best.values[found.objectives.index("latency")] <= LIMITS["latency"]
+    energies = [each.best.values[each.objectives.index("energy")] for each in (proven, found, plain) if each.best]
+    assert energies[0] * (1 - 1e-9) <= energies[1] < 0.9 * energies[2]
+    assert found.lower_bound is not None and found.lower_bound <= energies[0] * (1 + 1e-9)
+    assert found.samples > plain.samples
+    assert any(plan.keep for plan in found.best.plans)  # type: ignore[union-attr]
