@@ -7,7 +7,6 @@ crosses. Weights are dealt evenly and passed on at every update (rotated), or ev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate
 from typing import NamedTuple
 
 from simulator.integers import floor_div
@@ -69,22 +68,24 @@ def columns_met(subgraph: Subgraph, bands: Bands, v: int, u: int, core: int, swe
 
 def column_moves(
     subgraph: Subgraph, tiling: Tiling, regions: Mapping[int, Region], bands: Bands, cores: int
-) -> tuple[tuple[int, int], int, Times]:
-    """Return what one sample moves on these cores: (buffer traffic without DRAM transfers, writes in it), and crossing.
+) -> tuple[tuple[int, int], dict[int, int], Times]:
+    """Return what one sample moves on these cores: (buffer traffic without DRAM transfers, writes in it).
 
-    Third, the updates of every core, by layer.
+    Second, what crosses by layer, without weights; third, the updates of every core by layer.
     """
     geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
     sweeps = _sweeps(subgraph, tiling, bands, cores)
-    written, read, crossing = sum(geometry.size_bytes[v] for v in subgraph.layers), 0, 0
+    written, read = sum(geometry.size_bytes[v] for v in subgraph.layers), 0
+    crossing = dict.fromkeys(subgraph.layers, 0)
     for u in subgraph.tensors:
         for v, _, _ in subgraph.readers[u]:
             down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
             for core, sweep in enumerate(sweeps[v]):
                 if sweep.updates.times:
                     met = columns_met(subgraph, bands, v, u, core, sweep)
-                    read, crossing = read + down * met.columns, crossing + down * met.crossing
+                    read += down * met.columns
+                    crossing[v] += down * met.crossing
         if regions[u].side_bytes:
             again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
@@ -111,54 +112,35 @@ class Passed(NamedTuple):
 def rotate(subgraph: Subgraph, updates: Times, cores: int, rounds: list[int]) -> Passed:
     """Return what moves when all weights are dealt evenly to the cores of a machine and passed on at every update.
 
-    updates: of the cores of a team; rounds: of each team. Core c has the bytes from W c / n to W (c + 1) / n of all.
+    updates: of the cores of a team; rounds: of each team.
     """
-    weights = subgraph.geometry.weight_bytes
-    total = subgraph.weight_bytes
-    ends = dict(zip(subgraph.layers, accumulate(weights[v] for v in subgraph.layers)))
-    reads = own = 0
-    for v, times in updates.items():
+    reads, total = _weight_reads(subgraph, updates, rounds), subgraph.weight_bytes
+    return Passed(-(-total // cores), total, reads, sum(weights_crossing(subgraph, updates, cores, rounds).values()))
+
+
+def weights_crossing(subgraph: Subgraph, updates: Times, cores: int, rounds: list[int]) -> dict[int, int]:
+    """Return the weights that cross for each layer when they are rotated.
+
+    Core c has the bytes from W c / n to W (c + 1) / n of all.
+    """
+    weights, total, found, end = subgraph.geometry.weight_bytes, subgraph.weight_bytes, dict[int, int](), 0
+    for v in subgraph.layers:
+        first, end, found[v] = end, end + weights[v], 0
         for team, again in enumerate(rounds):
-            for place, count in enumerate(times):
-                core = team * len(times) + place
-                first, stop = total * core // cores, total * (core + 1) // cores
-                reads += again * count * weights[v]
-                own += again * count * max(0, min(stop, ends[v]) - max(first, ends[v] - weights[v]))
-    return Passed(-(-total // cores), total, reads, reads - own)
+            for place, count in enumerate(updates[v]):
+                core = team * len(updates[v]) + place
+                low, high = total * core // cores, total * (core + 1) // cores
+                found[v] += again * count * (weights[v] - max(0, min(high, end) - max(low, first)))
+    return found
+
+
+def _weight_reads(subgraph: Subgraph, updates: Times, rounds: list[int]) -> int:
+    """Return the bytes that all updates of all cores read."""
+    return sum(rounds) * sum(sum(times) * subgraph.geometry.weight_bytes[v] for v, times in updates.items())
 
 
 def hold_all(subgraph: Subgraph, updates: Times, rounds: list[int]) -> Passed:
     """Return what moves when every core that makes something holds all weights: they cross once."""
-    weights, total = subgraph.geometry.weight_bytes, subgraph.weight_bytes
+    total = subgraph.weight_bytes
     working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
-    reads = sum(rounds) * sum(sum(times) * weights[v] for v, times in updates.items())
-    return Passed(total, working * total, reads, (working - 1) * total)
-
-
-def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, int]:
-    """Return the bytes of one sample that cross for each layer, without weights: those of `column_moves` by reader."""
-    geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
-    sweeps, found = _sweeps(subgraph, tiling, bands, cores), dict.fromkeys(subgraph.layers, 0)
-    for u in subgraph.tensors:
-        for v, _, _ in subgraph.readers[u]:
-            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
-            for core, sweep in enumerate(sweeps[v]):
-                if sweep.updates.times:
-                    found[v] += down * columns_met(subgraph, bands, v, u, core, sweep).crossing
-    return found
-
-
-def weights_crossing(subgraph: Subgraph, updates: Times, cores: int, rounds: list[int]) -> dict[int, int]:
-    """Return the weights that cross for each layer when they are rotated: the crossing of `rotate`, layer by layer."""
-    weights, found, end = subgraph.geometry.weight_bytes, {}, 0
-    for v in subgraph.layers:
-        first, end = end, end + weights[v]
-        own = reads = 0
-        for team, again in enumerate(rounds):
-            for place, count in enumerate(updates[v]):
-                mine = (subgraph.weight_bytes * (team * len(updates[v]) + place + at) // cores for at in (0, 1))
-                low, high = mine
-                reads += again * count * weights[v]
-                own += again * count * max(0, min(high, end) - max(low, first))
-        found[v] = reads - own
-    return found
+    return Passed(total, working * total, _weight_reads(subgraph, updates, rounds), (working - 1) * total)

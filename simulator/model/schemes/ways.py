@@ -140,8 +140,10 @@ class DealtChannels(OneCore):
     def work(self, found: Found) -> Any:
         """Return traffic, crossing, weight reads (all of one sample or round), and cycles."""
         works = self._works(found[0])
+        moved, crossing = dealt_moves(self.subgraph, *found, self.crew.deal, works)
         return (
-            *dealt_moves(self.subgraph, *found, self.crew.deal, works),
+            moved,
+            sum(crossing.values()),
             weight_buffer_bytes(self.subgraph, found[0], works),
             sum(self.layer_cycles(found[0]).values()),
         )
@@ -187,7 +189,8 @@ class MirroredColumns(OneCore):
         """Return traffic and crossing of one sample, updates by layer and core, cycles."""
         cycles = sum(self.layer_cycles(found[0]).values())
         if self.bands is not None:
-            return (*column_moves(self.subgraph, *found, self.bands, self.crew.bands), cycles)
+            moved, crossing, updates = column_moves(self.subgraph, *found, self.bands, self.crew.bands)
+            return moved, sum(crossing.values()), updates, cycles
         rows, columns = derive_updates(self.subgraph, found[0])
         updates = {v: [rows[v].times * columns[v].times] for v in self.subgraph.layers}
         return buffer_bytes(self.subgraph, *found), 0, updates, cycles
