@@ -49,6 +49,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.model.subgraph.tiling import derive_tiles
 from simulator.partition.steps import steps_with
+from tests.helpers.parts import in_parts
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
@@ -170,8 +171,9 @@ def test_no_plan_pays_more_than_it_moves():
 
 
 @pytest.mark.slow
-def test_no_plan_pays_more_than_it_moves_on_thousands():
-    for seed in range(20_000, 25_000):
+@pytest.mark.parametrize("seeds", in_parts(20_000, 25_000))
+def test_no_plan_pays_more_than_it_moves_on_thousands(seeds):
+    for seed in seeds:
         check_plans(seed)
 
 

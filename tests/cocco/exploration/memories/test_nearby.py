@@ -13,6 +13,7 @@ from cocco.exploration.answers.ranges import KINDS, LISTED, MARGINS, Candidate, 
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
+from tests.helpers.parts import in_parts
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 from tests.helpers.table_chip import table_machine
 
@@ -66,8 +67,9 @@ def test_nothing_kept_is_settled_by_enumeration():
 
 
 @pytest.mark.slow
-def test_what_is_proven_holds_against_brute_force_on_more():
-    for seed in range(100, 400):
+@pytest.mark.parametrize("seeds", in_parts(100, 400))
+def test_what_is_proven_holds_against_brute_force_on_more(seeds):
+    for seed in seeds:
         check(seed, "auto")
 
 
