@@ -1,7 +1,7 @@
 """A second opinion on proofs: uniform-cost search over all plans, which shares nothing with the searches it judges.
 
 A state is what has run and what stays on chip. No bound on what is left, no pattern, no dominance but one: of two ways
-to a state the cheaper goes on (Dijkstra, 1959). Prices are the simulator's. What stays does so in one of three ways:
+to a state the cheaper goes on (Dijkstra, 1959). Prices are the simulator's, equivalent steps once. What stays does so:
 
     unwritten   nobody reads it in DRAM, and it is no model output: it stays until its last reader
     owed        its maker writes it for a reader that finds it in DRAM: it is dropped before its last reader
@@ -13,7 +13,7 @@ All else that is still read lies in DRAM. A step runs a connected set of layers 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from heapq import heappop, heappush
@@ -26,9 +26,9 @@ from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.metrics import Metric
 from simulator.model.cost import METRICS, total
+from simulator.model.equivalence import Models
 from simulator.model.kept import Kept, Reserved
 from simulator.model.price import Price
-from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TileRule
@@ -87,9 +87,9 @@ class Prover:
         self.needs: list[int] = []  # per layer: itself and its ancestors
         for v, reads in enumerate(self.reads):
             self.needs.append(1 << v | joined(self.needs[p] for p in members(reads & self.layers)))
-        self.prices: dict[tuple[int, ...], float] = {}  # on the memory at hand, as the next
+        self.prices: dict[Hashable, float] = {}  # on the memory at hand, as the next
         self.groups_after = lru_cache(None if keeps else 1)(lambda run: tuple(self._groups(run)))
-        self.model = lru_cache(4096)(lambda group, kept: SubgraphModel(self.rules, members(group), kept))
+        self.models = Models(self.rules)  # steps whose layers have equal shapes have equal prices
 
     def judged(self, plan: Partition, machine: Accelerator) -> float:
         """Return what a plan costs in the metric, as the simulator evaluates it."""
@@ -98,8 +98,7 @@ class Prover:
 
     def least(self, machine: Accelerator, most: float = math.inf) -> Partition | None:
         """Return a plan that costs least of all on a memory; None where none costs at most so much."""
-        self.machine = machine
-        self.prices.clear()
+        self.machine, self.prices = machine, {}
         self.groups_after.cache_clear()
         known, queue = {State(): 0.0}, [(0.0, State())]
         came_from: dict[State, tuple[State, int]] = {}
@@ -113,8 +112,10 @@ class Prover:
                 return plan
             self.states += 1
             for group in self.groups_after(state.run):
-                for price, there in self._steps(state, group):
-                    reached = cost + price
+                for there, *step in self._steps(state, group):
+                    if known.get(there, math.inf) <= cost:
+                        continue  # no step costs less than nothing
+                    reached = cost + self._price(group, *step)
                     if reached <= most and reached < known.get(there, math.inf):
                         self._spend(0 if there in known else STATE_STEPS)
                         known[there], came_from[there] = reached, (state, group)
@@ -149,8 +150,8 @@ class Prover:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)
 
-    def _steps(self, state: State, group: int) -> Iterator[tuple[float, State]]:
-        """Yield price and next state of every way to run a subgraph: what it keeps, writes and drops."""
+    def _steps(self, state: State, group: int) -> Iterator[tuple[State, int, int, int, int]]:
+        """Yield the next state of every way to run a subgraph, by what it keeps, writes and drops, and its tensors."""
         run, (_, unwritten, owed, free) = state.run | group, state
         inputs, kept = joined(self.reads[v] for v in members(group)) & ~group, unwritten | owed | free
         # of each tensor: whether it begins to stay, whether it is written, and in which way it stays beyond this step
@@ -174,9 +175,7 @@ class Prover:
         for chosen in product(*choices):
             self._spend(1)
             begins, written, *beyond = (sum(each) for each in zip(*chosen))
-            price = self._price(group, inputs, kept | begins, inputs & ~kept, written)
-            if price < math.inf:
-                yield price, State(run, *beyond)
+            yield State(run, *beyond), inputs, kept | begins, inputs & ~kept, written
 
     def _price(self, group: int, inputs: int, here: int, loaded: int, written: int) -> float:
         """Return what a step costs; here: the tensors that are on chip, whole, meanwhile."""
@@ -184,11 +183,11 @@ class Prover:
         beside = Reserved(sum(self.whole[u] for u in members(here)), (here & ~touched).bit_count())
         if beside.size_bytes > machine.activation_capacity:
             return math.inf
-        key = (group, touched, loaded, written, *beside)
+        step = members(group), Kept(*(frozenset(members(u)) for u in (touched, loaded, written))) if touched else None
+        key = self.models.alike.key(*step), beside
         if key not in self.prices:
             self._spend(PRICE_STEPS)
-            kept = Kept(*(frozenset(members(each)) for each in (touched, loaded, written))) if touched else None
-            found = self.model(group, kept).price(machine.activation_capacity, machine.weight_capacity, beside)
+            found = self.models.of(*step).price(machine.activation_capacity, machine.weight_capacity, beside)
             cost = METRICS[self.metric](total([found], machine), machine) if isinstance(found, Price) else math.inf
             self.prices[key] = cost
         return self.prices[key]
@@ -241,9 +240,10 @@ def joined(sets: Iterable[int]) -> int:
     return reduce(or_, sets, 0)
 
 
+@lru_cache(1 << 17)
 def members(tensors: int) -> tuple[int, ...]:
     """Return the tensors of a set, ascending."""
-    found = []
+    found: list[int] = []
     while tensors:
         found.append((tensors & -tensors).bit_length() - 1)
         tensors &= tensors - 1

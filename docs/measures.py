@@ -32,7 +32,8 @@ def measures(root: Path = ROOT) -> Iterator[tuple[str, object]]:
         yield f"lines of {package}", sum(len(each) for path, each in lines.items() if path.parts[0] == package)
     yield "lines of the four packages", sum(len(each) for path, each in lines.items() if path.parts[0] != "tests")
     yield "lines of Cython", sum(len(each) for path, each in lines.items() if path.suffix in CYTHON)
-    folders = Counter(path.parent.as_posix() for path in texts if path.parts[0] != "tests")
+    parts = {path.with_suffix("") for path in texts if path.parts[0] != "tests"}  # types (.pxd, .pyi) belong to a file
+    folders = Counter(part.parent.as_posix() for part in parts)
     yield f"folders of more than {MOST_FILES} files", {f: n for f, n in folders.most_common() if n > MOST_FILES}
     trees = [ast.parse(text) for path, text in texts.items() if path.suffix == ".py" and path.parts[0] != "tests"]
     for what, find in (("classes", _classes), ("constants", _constants)):

@@ -32,9 +32,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """Set all that was collected apart, so that looking for what is no longer used passes over it."""
+    """Set all that was collected apart, so that looking for what is no longer used passes over it, and look seldom."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -164,7 +164,7 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
         )
     if options:
         raise NetworkError(
-            f"{source}: takes no option {next(iter(options))!r}; only built-in networks have options, beside attention"
+            f"{source}: takes no option {next(iter(options))!r}; only built-in networks take more than attention"
         )
     from workloads.importing.layer_graph.files import read
 

@@ -58,7 +58,7 @@ def write_atomic(path: str | PathLike[str], text: str) -> None:
 
 
 def write_whole(path: str | PathLike[str], write: Callable[[BinaryIO], object]) -> None:
-    """Write a file whole or not at all: into a temporary file of its own beside it, which then takes its name.
+    """Write a file whole or not at all: into a temporary file of its own next to it, which then takes its name.
 
     Raises OSError, which names the path, where the folder does not exist, cannot be written or is full, or where the
     path is no regular file.

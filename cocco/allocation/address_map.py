@@ -16,9 +16,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
-LOW_NODES = (
-    20_000  #: to lower a map; our choice: what takes more is left where it fits, or asked for its capacity alone
-)
+LOW_NODES = 20_000  #: to lower a map; our choice: what takes more is left where it fits, or only its capacity is sought
 
 Kind = Literal["main", "side", "weights", "kept"]
 

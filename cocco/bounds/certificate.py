@@ -12,7 +12,7 @@ from cocco.bounds.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.bounds.kept_prices import KeptPrices
-from cocco.bounds.partition_bound import PartitionBound
+from cocco.bounds.partition_bound import plain_bound
 from cocco.bounds.staircase import Staircase, Step
 from cocco.bounds.tolls import Taken
 from cocco.candidates.genome import groups_of
@@ -122,7 +122,8 @@ class _Solver:
         effort: float,
     ) -> tuple[list[int], list[float], bool]:  # fmt: skip
         """Return per network the least bytes of one sample that cross, prices that prove it, and if more may follow."""
-        crossing, found, is_open = [0] * len(given.networks), [0.0] * given.size, False
+        crossing = [sum([each.layers[v].size_bytes for v in each.outputs]) for each in given.networks]  # in every plan
+        found, is_open = [0.0] * given.size, False
         spent, left, parts = 0.0, given.size, components(given, hulls)
         for layers in parts:  # the smallest first: the others get the time they leave
             inside = set(layers)
@@ -133,7 +134,7 @@ class _Solver:
                 found[v] = least
             else:
                 start = [prices[v] for v in layers] if prices else None
-                solver = PartitionBound(given, costs, hulls, tensors, layers, known, start)
+                solver = plain_bound(given, costs, hulls, tensors, layers, known, start)
                 bound = solver.run((effort - spent) * len(layers) / left)
                 least, spent = bound.crossings, spent + bound.deterministic_time
                 self.steps, is_open = self.steps + bound.steps, is_open or bound.is_open

@@ -1,6 +1,6 @@
 """What crosses DRAM for one subgraph, tensor by tensor, if nothing is kept on chip and if tensors may be.
 
-If tensors may be kept, what every plan moves once (model inputs in, model outputs out) is excluded. A tensor that a
+What every plan moves once is excluded: model outputs, and model inputs if tensors may be kept. A tensor that a
 subgraph reads and that is not kept is loaded; one that it makes for a later subgraph and that is not kept is written. A
 kept tensor does not cross in that step and lies on chip whole. What couples the steps of a plan is in tolls.py.
 """
@@ -20,7 +20,6 @@ class Tensors(NamedTuple):
     goes: list[int]  #: and where a subgraph that makes it writes it
     readers: list[list[int]]
     read: list[list[int]]  #: per layer the tensors that it reads, each once
-    outputs: frozenset[int]  #: written whoever reads them
     whole: list[int]  #: bytes of a core that it takes while it is kept; empty: nothing may be kept
 
 
@@ -38,17 +37,16 @@ def tensors_of(problem: Problem, may_keep: bool = False) -> Tensors:
             read[v].append(u)
     outputs = frozenset(offset + v for net, offset in zip(problem.networks, problem.offsets) for v in net.outputs)
     sizes = [size for size, *_ in layers + inputs]
-    comes, goes = list(sizes), list(sizes)
+    comes, goes = list(sizes), [0 if u in outputs else size for u, size in enumerate(sizes)]
     if may_keep:
         comes[len(layers) :] = [0] * len(inputs)
-        goes = [0 if u in outputs else size for u, size in enumerate(sizes)]
     whole = [size for *_, size in layers + inputs] if may_keep else []
-    return Tensors(comes, goes, [readers for _, readers, _ in layers + inputs], read, outputs, whole)
+    return Tensors(comes, goes, [readers for _, readers, _ in layers + inputs], read, whole)
 
 
 def crossings(tensors: Tensors, group: Sequence[int]) -> int:
-    """Return the bytes of in(S) and out(S), of one sample, with nothing kept."""
+    """Return the bytes of in(S) and out(S), of one sample, with nothing kept, without what every plan moves once."""
     inside = set(group)
     read = {u for v in group for u in tensors.read[v]} - inside
-    made = [v for v in group if v in tensors.outputs or any(w not in inside for w in tensors.readers[v])]
+    made = [v for v in group if any(w not in inside for w in tensors.readers[v])]
     return sum([tensors.comes[u] for u in read]) + sum([tensors.goes[v] for v in made])

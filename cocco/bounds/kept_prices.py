@@ -19,9 +19,9 @@ from cocco.bounds.components import components
 from cocco.bounds.crossings import Tensors
 from cocco.bounds.forced import Hulls
 from cocco.bounds.kept_alone import alone_extras, by_bytes
-from cocco.bounds.kept_oracle import AtTolls, KeptOracle
 from cocco.bounds.kept_steps import least_alone
-from cocco.bounds.partition_bound import WINDOW, PartitionBound, Tolled
+from cocco.bounds.oracle import Oracle
+from cocco.bounds.partition_bound import WINDOW, PartitionBound
 from cocco.bounds.scopes import Scope, scopes_of
 from cocco.bounds.toll_program import Point, TollProgram, between
 from cocco.bounds.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
@@ -91,26 +91,26 @@ class KeptPrices:
         self.room = problem.accelerator.activation_capacity
         self.parts = components(problem, hulls)
         self.singles = self._singles()
-        self._made: dict[tuple[int, ...], KeptOracle] = {}
+        self._made: dict[tuple[int, ...], Oracle] = {}
         self.scopes = {tuple(part): scopes_of(part, hulls, WINDOW) for part in self.parts if len(part) > 1}
         self.asked = [(scope, self._oracle(scope.layers)) for scopes in self.scopes.values() for scope in scopes]
         self.asked += [(Scope(tuple(each.layers), tuple(each.layers)), each) for each in self.singles]
 
-    def _oracle(self, layers: Sequence[int]) -> KeptOracle:
+    def _oracle(self, layers: Sequence[int]) -> Oracle:
         """Return the oracle of some layers, built once."""
         key = tuple(layers)
         if key not in self._made:
             problem, costs, hulls, tensors = self.given
-            self._made[key] = KeptOracle(problem, costs, hulls, tensors, self.pairs, key)
+            self._made[key] = Oracle(problem, costs, hulls, tensors, self.pairs, key)
         return self._made[key]
 
-    def _singles(self) -> list[KeptOracle]:
+    def _singles(self) -> list[Oracle]:
         """Return oracles for single layers for which it matters what ran before, one per network."""
         loose = {self.pairs.pairs[i][1] for i in self.pairs.loose}
         ends = zip(self.problem.offsets, self.problem.offsets[1:])
         layers = [sorted(loose.intersection(range(*each))) for each in ends]
         problem, costs, hulls, tensors = self.given
-        return [KeptOracle(problem, costs, hulls, tensors, self.pairs, each, self.alone) for each in layers if each]
+        return [Oracle(problem, costs, hulls, tensors, self.pairs, each, self.alone) for each in layers if each]
 
     @property
     def moves_weights(self) -> bool:
@@ -177,7 +177,7 @@ class KeptPrices:
                     shares[i], loads[u] = due_here.shares[i], due_here.loads[u]
         return Point(np.zeros(self.problem.size), Tolls(shares, loads))
 
-    def _bottlenecks(self, oracles: Sequence[KeptOracle]) -> tuple[Point, list[int]]:
+    def _bottlenecks(self, oracles: Sequence[Oracle]) -> tuple[Point, list[int]]:
         """Return a point where all tolls of a tensor are due at one layer at which much is live; and those layers.
 
         Layers that pay most when they run alone, whatever ran before, come first.
@@ -221,7 +221,7 @@ class KeptPrices:
         cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
         return min(cases) - self.alone[v].extra(0)
 
-    def _paid_at(self, oracle: KeptOracle, v: int, tolls: Tolls) -> int:
+    def _paid_at(self, oracle: Oracle, v: int, tolls: Tolls) -> int:
         """Return the least that a layer alone pays at these tolls, without what it always moves."""
         most = self._most_at(v, tolls)
         if most <= 0:
@@ -255,9 +255,10 @@ class KeptPrices:
             least, found = alone[v], [float(alone[v])]
             if others:
                 scopes = self.scopes[tuple(layers)]
-                tolled = Tolled(lambda some: AtTolls(self._oracle(some), self.tensors, point.tolls), cost, unit, scopes)
-                guess = [prices[v] for v in layers]
-                solver = PartitionBound(*self.given, layers, self._groups_in(layers), None, tolled, guess)
+                guess, known = [prices[v] for v in layers], self._groups_in(layers)
+                solver = PartitionBound(
+                    self.tensors, point.tolls, self._oracle, cost, layers, scopes, known, unit, guess=guess
+                )
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
                 least, found = bound.crossings, list(bound.prices)
                 self.time += bound.deterministic_time

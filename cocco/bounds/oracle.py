@@ -1,8 +1,9 @@
-"""Find by CP-SAT, with a proven bound, the subgraph worth most at given prices of layers, among all that may run.
+"""Find by CP-SAT, with a proof, the step worth most at given prices of layers, among all that may run.
 
-The set-partition bound needs this (docs/bounds.md): the least crossings(S) - prices(S) over sets S of layers, 0 for the
-empty set. The sets meet necessary conditions of a subgraph; conditions left out (full connectedness, stage 3 of the
-tiling, the exact activation) only make the bound lower.
+The set-partition bound needs this (docs/bounds.md): the least that a step S pays minus the prices of its layers, 0 for
+the empty set. It pays tolls (cocco.bounds.tolls): shares of tensors that are live and not kept, and loads. If nothing
+may be kept, that is what crosses DRAM. The sets meet necessary conditions of a subgraph; conditions left out (full
+connectedness, stage 3 of the tiling, the exact activation) only make the bound lower.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import Hulls, least_weights
-from cocco.bounds.joins import slacks_between
+from cocco.bounds.forced import Hulls
+from cocco.bounds.kept_alone import Alone
+from cocco.bounds.oracle_room import Room, Term
 from cocco.bounds.siblings import Siblings, siblings
+from cocco.bounds.tolls import Pairs, Taken, Tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -22,33 +25,36 @@ if TYPE_CHECKING:
 
 SEED = 1  #: of the solver; our choice: any will do, but always the same
 
-Term = tuple[int, "cp_model.IntVar"]
 Value = Callable[["cp_model.IntVar"], bool]
 
 
-class LeastExcess(NamedTuple):
-    """A value that no set undercuts, the sets found on the way (the best last), and the solver's effort."""
+class WorstStep(NamedTuple):
+    """A value that no step undercuts, the steps found on the way (the best last), and the solver's effort."""
 
     least: float
-    sets: list[tuple[tuple[int, ...], int]]  #: with what crosses for each, which may be more than at the least
+    steps: list[Taken]
     deterministic_time: float
 
 
 class Oracle:
-    """The model of one subgraph out of some layers, built once and solved at many prices.
+    """The model of one step, of what is kept meanwhile and of what ran before, built once and solved at many tolls.
 
-    is_single: whether S is one layer, in any loop order (kept_oracle.py).
     layers: ascending ids, with every layer of `cocco.bounds.components` between two of them. Each layer is in S, or
-    ran before S (`done`), or neither; both `done` and `done` with S are closed under producers, so S is convex. A
-    tensor comes in where a reader is in S and it is not, and goes out where it is in S and a reader is not.
+    ran before S (`done`), or neither; both `done` and `done` with S are closed under producers, so S is convex. alone:
+    if given, S is one layer, in any loop order, so that only kept tensors take room; it says how much more the layer
+    moves, which grows with the bytes kept. Otherwise S has at least two layers.
     """
 
-    is_single = False
-
-    def __init__(self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, layers: Sequence[int]):
+    def __init__(
+        self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, pairs: Pairs,
+        layers: Sequence[int], alone: Sequence[Alone] | None = None,
+    ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
-        self.layers = layers
+        self.pairs, self.layers, self.is_single = pairs, layers, alone is not None
+        self.shares: dict[int, cp_model.IntVar] = {}  # by pair
+        self.loads: dict[int, cp_model.IntVar] = {}  # by tensor
+        self.extras: list[Term] = []  # where a layer is alone
         self.model = model = cp_model.CpModel()
         self.inside = {v: model.new_bool_var("") for v in layers}
         self.done = done = {v: model.new_bool_var("") for v in (*layers, *self._others(problem))}
@@ -65,61 +71,113 @@ class Oracle:
                         model.add_bool_or([~self.inside[u], ~self.inside[v]])
                 elif u in done:
                     model.add_implication(self.inside[v], done[u])
-        self.crossings: list[Term] = []
         self.kept = self._keepable(problem, tensors)
         arriving = self._add_crossings(tensors)
-        self._add_capacities(problem, costs, tensors, arriving)
+        room = Room(model, self.inside, arriving, self.kept)
+        if self.is_single:
+            room.of_one(problem, tensors)
+        else:
+            room.of_several(problem, costs, tensors)
         self._connect(siblings(problem, costs, hulls, tensors, layers))
         for index in range(len(model.proto.variables)):  # the empty set is worth 0: a start for any prices
             model.add_hint(model.get_int_var_from_proto_index(index), 0)
+        if alone is not None:
+            self._add_extras(alone, [(tensors.whole[u], x) for u, x in self.kept.items()])
+        else:
+            self._add_neighbours(problem, hulls)
 
-    def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
-        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time allows."""
+    def worst(self, prices: Sequence[int], tolls: Tolls, limit: float) -> WorstStep:
+        """Return the least that a step pays minus the prices of its layers, proven as far as the time allows."""
+        terms = [(tolls.shares[i], x) for i, x in self.shares.items()] + [
+            (tolls.loads[u], x) for u, x in self.loads.items()
+        ]
         worth = sum([prices[v] * x for v, x in self.inside.items()])
-        self.model.minimize(sum([size * x for size, x in self.crossings]) - worth)
-        inside, crossings, sets = self.inside, self.crossings, list[tuple[tuple[int, ...], int]]()
+        terms += self.extras
+        self.model.minimize(sum([toll * x for toll, x in terms if toll]) - worth)
+        inside, kept, done, steps = self.inside, self.kept, self.done, list[Taken]()
 
         def met(value: Value) -> None:
             group = tuple([v for v, x in inside.items() if value(x)])
             if group:
-                sets.append((group, sum([size for size, x in crossings if value(x)])))
+                before = sum([1 << v for v, x in done.items() if value(x)])
+                steps.append(Taken(group, frozenset([u for u, x in kept.items() if value(x)]), before))
 
-        floor = -float(sum([price for price in prices.values() if price > 0]))
+        floor = -float(sum([prices[v] for v in self.layers if prices[v] > 0]))
         least, spent = solved(self.model, met, limit, floor)
-        return LeastExcess(least, sets, spent)
+        return WorstStep(least, steps, spent)
 
     def _others(self, problem: Problem) -> Sequence[int]:
-        """Return layers that cannot be in S but for which it matters whether they ran before."""
-        return ()
+        """Return all layers of the networks of these layers: which of them have run decides what is live."""
+        networks = {problem.network_of[v] for v in self.layers}
+        return [v for v in range(problem.size) if problem.network_of[v] in networks and v not in self.inside]
 
     def _connect(self, found: Iterable[Siblings]) -> None:
         """Add that S must have layers that connect two readers of a tensor made outside S."""
+        if self.is_single:
+            self.model.add_at_most_one(self.inside.values())
+            return
         for u, readers, cuts in found:
             together = [~self.inside[v] for v in readers] + ([self.inside[u]] if u in self.inside else [])
             for cut in cuts:
                 self.model.add_bool_or([*together, *[self.inside[w] for w in sorted(cut)]])
 
+    def _add_neighbours(self, problem: Problem, hulls: Hulls) -> None:
+        """Add that each layer of a step has a neighbour (one it reads or that reads it) in the step."""
+        for v, x in self.inside.items():
+            near = [w for w in (*problem.producers[v], *problem.consumers[v]) if w in self.inside]
+            self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w))]])
+
+    def _add_extras(self, alone: Sequence[Alone], held: Sequence[Term]) -> None:
+        """Add what a layer alone moves beyond its tensors once, which grows with the bytes kept."""
+        model = self.model
+        kinds: dict[Alone, list[cp_model.IntVar]] = {}
+        for v, x in self.inside.items():
+            kinds.setdefault(alone[v], []).append(x)
+        kept, most = sum([size * x for size, x in held]), sum([size for size, _ in held])
+        for kind, layers in kinds.items():
+            if kind.room < most:
+                model.add(kept <= kind.room + (most - kind.room) * (1 - sum(layers)))
+            paid = 0
+            for start, extra in kind.levels:
+                if start == 0:
+                    self.extras += [(extra, x) for x in layers if extra]
+                elif start <= most:
+                    pays = model.new_bool_var("")
+                    model.add(kept <= start - 1 + (most - start + 1) * (1 - sum(layers) + pays))
+                    self.extras.append((extra - paid, pays))
+                paid = extra
+
     def _keepable(self, problem: Problem, tensors: Tensors) -> dict[int, cp_model.IntVar]:
-        """Return variables of the tensors that may be kept whole while S runs (kept_oracle.py)."""
-        return {}
+        """Return variables of the tensors that may be kept whole while S runs."""
+        room = problem.accelerator.activation_capacity if tensors.whole else -1
+        near = {u for v in self.layers for u in tensors.read[v]}
+        near |= {self.pairs.pairs[i][0] for v in self.layers for i in self.pairs.of_layer[v]}
+        return {u: self.model.new_bool_var("") for u in sorted(near) if 0 <= room >= tensors.whole[u]}
 
     def _add_crossings(self, tensors: Tensors) -> dict[int, cp_model.IntVar]:
-        """Add what comes in and goes out; return the variable of each tensor that can come in."""
+        """Add the loads and the shares that are due; return the variable of each tensor that can come in."""
         model, inside = self.model, self.inside
         arriving: dict[int, cp_model.IntVar] = {}
         for u, readers in self._read_inside(tensors):
             arriving[u] = self._arrives(u, readers)
-            self._add_crossing(tensors.comes[u], arriving[u])
-        for u in self.layers:
-            readers = [inside[v] for v in tensors.readers[u] if v in inside]
-            if u in tensors.outputs or len(readers) < len(tensors.readers[u]):
-                self._add_crossing(tensors.goes[u], inside[u])
-            else:
-                goes = model.new_bool_var("")
-                self._add_crossing(tensors.goes[u], goes)
-                model.add_implication(goes, inside[u])
-                for reader in readers:
-                    model.add_bool_or([~inside[u], reader, goes])
+            if tensors.comes[u]:
+                self.loads[u] = model.new_bool_var("")
+                model.add_bool_or([~arriving[u], self.loads[u], *self._kept(u)])
+        for u in sorted({self.pairs.pairs[i][0] for v in self.layers for i in self.pairs.of_layer[v]}):
+            places = [i for i in self.pairs.of_tensor[u] if self.pairs.pairs[i][1] in inside]
+            free, live = self._kept(u), self._live(u, tensors) if self.pairs.loose.intersection(places) else None
+            if u in inside and inside.keys() >= set(tensors.readers[u]) and not self.is_single:
+                stays = model.new_bool_var("")
+                for v in (u, *tensors.readers[u]):
+                    model.add_implication(stays, inside[v])
+                free.append(stays)
+            for i in places:
+                self.shares[i] = model.new_bool_var("")
+                here = inside[self.pairs.pairs[i][1]]
+                if i not in self.pairs.loose:
+                    model.add_bool_or([~here, self.shares[i], *free])
+                elif live is not None:
+                    model.add_bool_or([~here, ~live, self.shares[i], *free])
         return arriving
 
     def _read_inside(self, tensors: Tensors) -> Iterator[tuple[int, list[cp_model.IntVar]]]:
@@ -138,69 +196,17 @@ class Oracle:
             self.model.add_implication(arrives, ~self.inside[u])
         return arrives
 
-    def _add_crossing(self, size: int, happens: cp_model.IntVar) -> None:
-        """Add the bytes of a tensor that crosses if a variable is true."""
-        if size:
-            self.crossings.append((size, happens))
+    def _live(self, u: int, tensors: Tensors) -> cp_model.IntVar:
+        """Return a variable that is true if a tensor is made in S or before and not all its readers ran before S."""
+        model, live = self.model, self.model.new_bool_var("")
+        for v in tensors.readers[u]:
+            model.add_bool_or([~self.done[u], self.done[v], live])
+        if u in self.inside:
+            model.add_implication(self.inside[u], live)
+        return live
 
-    def _add_capacities(
-        self, problem: Problem, costs: SubgraphCosts, tensors: Tensors, arriving: dict[int, cp_model.IntVar]
-    ) -> None:
-        """Add the weights, the regions and the activation of one core; too large numbers are cut to what can matter."""
-        model, machine = self.model, problem.accelerator
-        if machine.max_regions is not None and not self.is_single:
-            model.add(sum(self.inside.values()) + sum(arriving.values()) <= machine.max_regions)
-        weights = self._weights(problem)
-        held = self._held(costs, tensors, arriving)
-        if machine.is_shared:
-            per_core = [(machine.cores * size, x) for size, x in held]
-            _add_at_most(model, weights + per_core, machine.cores * machine.activation_capacity)
-        else:
-            _add_at_most(model, weights, machine.cores * machine.weight_capacity)
-            _add_at_most(model, held, machine.activation_capacity)
-
-    def _weights(self, problem: Problem) -> list[Term]:
-        """Return bytes of weights of all cores, and variables, that add up to no more than what S holds."""
-        least = least_weights(problem)
-        return [(least[v], x) for v, x in self.inside.items()]
-
-    def _held(self, costs: SubgraphCosts, tensors: Tensors, arriving: dict[int, cp_model.IntVar]) -> list[Term]:
-        """Return bytes and variables that add up to no more than what S holds (SubgraphCosts.least_activation).
-
-        A tensor of S or in(S) holds what a reader in S asks of it by itself, at steps of 1: the most of all readers
-        there, as a sum of increments, each of which a reader that asks for that much switches on. A kept one lies there
-        whole, also where S does not touch it.
-        """
-        model, held, slacks = self.model, list[Term](), slacks_between(costs.problem)
-        for u in sorted({*self.inside, *arriving, *self.kept}):
-            present = [x for x in (self.inside.get(u), arriving.get(u)) if x is not None]
-            if not present:
-                held.append((tensors.whole[u], self.kept[u]))
-                continue
-            asked = [(costs.bytes_for(u, v), [self.inside[v]]) for v in tensors.readers[u] if v in self.inside]
-            if u in self.inside:
-                joined = [(v, slacks[u, v]) for v in tensors.readers[u] if v in self.inside and (u, v) in slacks]
-                asked += [(costs.bytes_for(u, v, slack), [self.inside[u], self.inside[v]]) for v, slack in joined]
-            least = costs.bytes_for(u, None)
-            if u in self.kept:
-                here = model.new_bool_var("")
-                for x in (*present, self.kept[u]):
-                    model.add_implication(x, here)
-                present = [here]
-            held += [(least, x) for x in present]  # a tensor that comes in is not in S
-            level = least
-            for size in sorted({size for size, _ in asked if size > least}):
-                enough = model.new_bool_var("")
-                for each, where in asked:
-                    if each >= size:
-                        model.add_bool_or([*[~x for x in where], enough])
-                if u in self.kept:
-                    model.add_implication(self.kept[u], enough)
-                held.append((size - level, enough))
-                level = size
-            if u in self.kept:
-                held.append((max(0, tensors.whole[u] - level), self.kept[u]))
-        return held
+    def _kept(self, u: int) -> list[cp_model.IntVar]:
+        return [self.kept[u]] if u in self.kept else []
 
 
 def solved(
@@ -228,9 +234,3 @@ def solved(
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # else there was no time even for the empty set
         least = max(least, min(solver.best_objective_bound, solver.objective_value))
     return least, solver.response_proto.deterministic_time
-
-
-def _add_at_most(model: cp_model.CpModel, terms: Sequence[Term], capacity: int) -> None:
-    """Add that the terms sum up to at most the capacity, unless they always do (it may be beyond 64 bits)."""
-    if sum([size for size, _ in terms]) > capacity:
-        model.add(sum([size * x for size, x in terms]) <= capacity)

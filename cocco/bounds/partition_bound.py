@@ -10,15 +10,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from cocco.bounds.crossings import Tensors, crossings
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import LeastExcess, Oracle
+from cocco.bounds.oracle import Oracle
 from cocco.bounds.scopes import Scope, scopes_of
+from cocco.bounds.tolls import Tolls, makers, paid, plain_tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -32,22 +33,6 @@ NEAR = 1e-6  #: by which a price may be short of a whole byte and still count as
 ENOUGH = 2e-4  #: relative gap to the linear program at which to stop; our choice
 
 
-class Asked(Protocol):
-    """An oracle: finds the set of some layers that is worth most."""
-
-    def least(self, prices: dict[int, int], limit: float) -> LeastExcess:
-        """Return the least crossings(S) - prices(S) in bytes, proven as far as the deterministic time allows."""
-
-
-class Tolled(NamedTuple):
-    """What a component pays instead of plain crossings: its oracle, costs of sets, unit and scopes."""
-
-    make: Callable[[Sequence[int]], Asked]  #: an oracle of some layers
-    cost: Callable[[tuple[int, ...]], int]  #: of a layer alone the least that it pays, of more a way that they may pay
-    unit: int = 1  #: all that is paid is a multiple of it
-    scopes: Sequence[Scope] = ()  #: of the component, where they are at hand
-
-
 class Bound(NamedTuple):
     """Bytes of one sample that cross in every partition of these layers, and the effort it took."""
 
@@ -59,46 +44,70 @@ class Bound(NamedTuple):
     is_open: bool  #: whether more time may prove more
 
 
+def plain_bound(
+    problem: Problem,
+    costs: SubgraphCosts,
+    hulls: Hulls,
+    tensors: Tensors,
+    layers: Sequence[int],
+    known: Sequence[tuple[int, ...]],
+    start: Sequence[float] | None = None,
+) -> PartitionBound:
+    """Return the bound of the layers of one component if nothing may be kept: all that is written is due at its maker.
+
+    known: sets of layers to begin with.
+    """
+    pairs = makers(tensors)
+    touched = {*layers}.union(*[tensors.read[v] for v in layers])
+    unit = max(1, math.gcd(*[bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]))
+
+    def make(some: Sequence[int]) -> Oracle:
+        return Oracle(problem, costs, hulls, tensors, pairs, some)
+
+    def cost(group: tuple[int, ...]) -> int:
+        return crossings(tensors, group)
+
+    scopes = scopes_of(layers, hulls, WINDOW)
+    return PartitionBound(tensors, plain_tolls(tensors, pairs), make, cost, layers, scopes, known, unit, start)
+
+
 class PartitionBound:
     """Bounds what crosses for the layers of one component: no subgraph has layers of two components."""
 
     def __init__(
         self,
-        problem: Problem,
-        costs: SubgraphCosts,
-        hulls: Hulls,
         tensors: Tensors,
+        tolls: Tolls,
+        make: Callable[[Sequence[int]], Oracle],
+        cost: Callable[[tuple[int, ...]], int],
         layers: Sequence[int],
+        scopes: Sequence[Scope],
         known: Sequence[tuple[int, ...]],
+        unit: int = 1,
         start: Sequence[float] | None = None,
-        tolled: Tolled | None = None,
         guess: Sequence[float] | None = None,
     ) -> None:
-        """start: prices that no subgraph exceeds, if any are known, such as those of a larger memory.
+        """tolls: what steps pay; if nothing is kept, what crosses. make: the oracle of some layers.
 
-        tolled: replaces the crossings of plans that keep nothing. guess: prices to start from that prove nothing.
+        cost: of a layer alone the least that it pays, of more a way that they may pay. unit: all that is paid is a
+        multiple of it. start: prices that no subgraph exceeds, if any are known, such as those of a larger memory.
+        guess: prices to start from that prove nothing.
         """
-        self.layers, self.tensors = layers, tensors
+        self.layers, self.tensors, self.tolls, self.cost, self.unit = layers, tensors, tolls, cost, unit
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
         self.guess = np.floor(guess) if guess is not None else np.zeros(0)
         touched = {*layers}.union(*[tensors.read[v] for v in layers])
         sizes = [bytes_[u] for u in touched for bytes_ in (tensors.comes, tensors.goes)]
-        self.unit = max(1, math.gcd(*sizes) if tolled is None else tolled.unit)  # all that crosses is a multiple of it
         self.most_price = 4.0 * max(1, sum(sizes))  # far beyond what any set crosses
-        if tolled is None:
-            tolled = Tolled(
-                lambda some: Oracle(problem, costs, hulls, tensors, some), lambda group: crossings(tensors, group)
-            )
-        make, self.cost, _, scopes = tolled
         self.columns = Columns(layers)
-        self.singles = np.array([tolled.cost((v,)) for v in layers], dtype=float)
+        self.singles = np.array([cost((v,)) for v in layers], dtype=float)
         for v, crossing in zip(layers, self.singles):
             self.columns.add((v,), int(crossing))
         for group in known:
             self.columns.add(group, self.cost(group))
         place = {v: i for i, v in enumerate(layers)}
-        self.scopes: list[tuple[list[int], list[int], Asked]] = []  # places of first and of all layers
-        for firsts, inside in scopes or scopes_of(layers, hulls, WINDOW):
+        self.scopes: list[tuple[list[int], list[int], Oracle]] = []  # places of first and of all layers
+        for firsts, inside in scopes:
             self.scopes.append(([place[v] for v in firsts], [place[v] for v in inside], make(inside)))
         self.windows = [
             make(layers[start : start + WINDOW])
@@ -159,15 +168,17 @@ class PartitionBound:
                 values = np.floor(self.columns.repaired(values) + NEAR)
         return values, is_any_new
 
-    def _ask(self, oracle: Asked, prices: np.ndarray, limit: float) -> tuple[float, bool]:
-        of_layer = {v: int(price) for v, price in zip(self.layers, prices)}
-        found = oracle.least(of_layer, max(limit - self.time, 0.01))
+    def _ask(self, oracle: Oracle, prices: np.ndarray, limit: float) -> tuple[float, bool]:
+        of_layer = [0] * len(self.tensors.read)
+        for v, price in zip(self.layers, prices):
+            of_layer[v] = int(price)
+        found = oracle.worst(of_layer, self.tolls, max(limit - self.time, 0.01))
         self.time += found.deterministic_time
         is_new = False
-        for group, crossing in found.sets:
-            cost = min(crossing, self.cost(group))
-            if cost < sum([of_layer[v] for v in group]):
-                is_new |= self.columns.add(group, cost)
+        for step in found.steps:
+            cost = min(paid(self.tensors, oracle.pairs, self.tolls, step), self.cost(step.layers))
+            if cost < sum([of_layer[v] for v in step.layers]):
+                is_new |= self.columns.add(step.layers, cost)
         return found.least, is_new
 
 

@@ -82,6 +82,18 @@ def pairs_of(
     return found._replace(loose=frozenset(loose))
 
 
+def makers(tensors: Tensors) -> Pairs:
+    """Return the pairs of tensors with their makers: nothing is kept, so all that is written is due there."""
+    count = len(tensors.read)
+    found = Pairs([], [[] for _ in range(count)], {}, {}, frozenset())
+    for u in range(count):
+        if tensors.readers[u]:
+            found.of_tensor[u], found.budgets[u] = [len(found.pairs)], tensors.goes[u] + tensors.comes[u]
+            found.of_layer[u].append(len(found.pairs))
+            found.pairs.append((u, u))
+    return found
+
+
 def plain_tolls(tensors: Tensors, pairs: Pairs) -> Tolls:
     """Return the tolls that couple no steps: the maker pays for the write, and each step for what it loads."""
     shares = [tensors.goes[u] if u == w else 0 for u, w in pairs.pairs]

@@ -14,7 +14,7 @@ from simulator.schedule.schedule import Schedule
 class ScheduleResult:
     """The schedule of a network in one scratchpad.
 
-    status: "optimal" (proved: no schedule of the order asked for, or of any order where it is free, moves less),
+    status: "optimal" (proved: no schedule of the requested order, or of any order where it is free, moves less),
     "feasible", "infeasible" (proved: an operator does not fit), "gave_up". The numbers of `replay` were counted by the
     simulator. peak_bytes is the least peak of live bytes without spilling; where it is not proved, an upper bound.
     """

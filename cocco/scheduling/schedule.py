@@ -144,7 +144,7 @@ def schedule(
 
 
 def _offer_default(best: Best, scratchpad: object, method: str, order: object, alignment: int) -> None:
-    """Offer the plan of the default order where a free order is asked for and the scratchpad is large enough."""
+    """Offer the plan of the default order where a free order is requested and the scratchpad is large enough."""
     graph = best.graph
     least = max(aligned_need(graph, o, alignment) for o in range(len(graph)))
     capacity = least if scratchpad == "minimum" else scratchpad

@@ -32,7 +32,7 @@ class Verification:
     message: str  #: the first failure, empty where there is none
     notes: tuple[str, ...]  #: what was scaled down or left out
     subgraphs: int  #: executed
-    checks: tuple[Check, ...] = ()  #: printed numbers beside counted ones, of the partition, then of each subgraph
+    checks: tuple[Check, ...] = ()  #: printed numbers next to counted ones, of the partition, then of each subgraph
     names: tuple[tuple[str, ...], ...] = ()  #: the layers of each subgraph
 
     def __repr__(self) -> str:

@@ -48,7 +48,7 @@ class LeastCapacity:
     streaming: bool  #: whether single layers may pass in pieces, in whatever loop order takes least
     shared_buffer: int | None  #: if activations and weights share one
     global_buffer: int | None  #: the least of all pairs
-    weight_buffer: int | None  #: the least beside that
+    weight_buffer: int | None  #: the least next to that
     shared_layers: tuple[str, ...]  #: the subgraph that takes most, by which the capacity is decided
     global_layers: tuple[str, ...]
     weight_layers: tuple[str, ...]

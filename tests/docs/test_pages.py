@@ -83,7 +83,7 @@ def test_every_link_to_a_file_leads_to_one(page: Path):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_path_that_a_page_names_is_there(page: Path):
     """With folders from the root of the checkout; a bare name of a module is somewhere in the house."""
-    names = {path.name for path in rooms.modules().values()}
+    names = {path.name for path in (*rooms.modules().values(), ROOT / "setup.py")}
     names |= {path.name for folder in (*rooms.PACKAGES, "tests") for path in (ROOT / folder).rglob("*.p*")}
     code = [each for each in code_in(page) if re.fullmatch(r"[\w./-]+", each) and "<" not in each]
     paths = [

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,16 @@ def cocco(*arguments: object, folder: Path | None = None) -> Finished:
 
     A process takes most of a second to begin with; tests/cocco/cli/test_process.py compares the two.
     """
+    return in_this_process(main, *arguments, folder=folder)
+
+
+def in_this_process(command: Callable[[list[str]], int], *arguments: object, folder: Path | None = None) -> Finished:
+    """Run the main function of any command line so."""
     words = [str(each) for each in arguments]
     with _stream() as out, _stream() as err, _stream() as source, _like_a_process(folder):
         with redirect_stdout(out), redirect_stderr(err), patch.object(sys, "stdin", source):
             try:
-                code = main(words)
+                code = command(words)
             except SystemExit as end:
                 code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
             except BaseException:

@@ -77,13 +77,13 @@ def explores(point: dict[str, Any]) -> dict[str, Any]:
     mark = Path(point["mark"])
 
     def press(done: int, *_: float) -> None:
-        if done > 500 and point["seed"] == 1 and not mark.exists():
+        if done > 300 and point["seed"] == 1 and not mark.exists():
             mark.touch()
             signal.raise_signal(signal.SIGINT)
 
     network = workloads.load(point["network"])
     try:
-        found = cocco.explore(network, samples=2_000, seed=point["seed"], method="ga", progress=press)
+        found = cocco.explore(network, samples=1_000, seed=point["seed"], method="ga", keep="none", progress=press)
     except cocco.Interrupted as stop:
         if not point.get("swallows"):
             raise

@@ -42,7 +42,7 @@ class Decoder:
     tied: bool = False  #: the head is the embedding
     positions: int = 0  #: learned, in a table
     experts: tuple[int, int] = (0, 0)  #: how many, and for each token
-    norms_after: bool = False  #: beside those before
+    norms_after: bool = False  #: in addition to those before
     window: int = 0  #: positions that every other layer looks back at most, the first one among them; 0: all
 
     @property

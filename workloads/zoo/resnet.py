@@ -36,7 +36,7 @@ def _resnet(name: str, blocks: tuple[int, ...], version: str) -> Network:
 
 
 def _bottleneck(b: Builder, name: str, x: str, width: int, stride: int, version: str, project: bool) -> str:
-    """1x1 -> 3x3 -> 1x1 beside an identity, or beside a 1x1 projection where the shape changes; then the sum."""
+    """1x1 -> 3x3 -> 1x1 next to an identity, or to a 1x1 projection where the shape changes; then the sum."""
     first, second = (stride, 1) if version == "1" else (1, stride)
     y = b.conv(f"{name}_a", x, width, stride=first)
     y = b.conv(f"{name}_b", y, width, kernel=3, stride=second, padding=1)

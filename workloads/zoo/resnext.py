@@ -25,7 +25,7 @@ def resnext50() -> Network:
 
 
 def _block(b: Builder, name: str, x: str, width: int, stride: int, project: bool) -> str:
-    """1x1 -> grouped 3x3 -> 1x1 beside an identity or a projection; then the sum."""
+    """1x1 -> grouped 3x3 -> 1x1 next to an identity or a projection; then the sum."""
     y = b.conv(f"{name}_a", x, width)
     y = b.conv(f"{name}_b", y, width, kernel=3, stride=stride, padding=1, groups=GROUPS)
     y = b.conv(f"{name}_c", y, 2 * width)

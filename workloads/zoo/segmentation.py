@@ -24,7 +24,7 @@ MOBILE = (
     (3, 184, 80, False, 1), (3, 480, 112, True, 1), (3, 672, 112, True, 1), (5, 672, 160, True, 2),
     (5, 960, 160, True, 1), (5, 960, 160, True, 1),
 )  # fmt: skip
-LOW = 6  #: the block whose map, at an eighth of the image, L-RASPP reads beside the last
+LOW = 6  #: the block whose map, at an eighth of the image, L-RASPP reads in addition to the last
 DILATED = 13  #: the first block that dilates by 2; its stride is dropped
 
 
@@ -88,7 +88,7 @@ def _resnet(b: Builder, x: str) -> str:
 
 
 def _bottleneck(b: Builder, name: str, x: str, width: int, stride: int, dilation: int, project: bool) -> str:
-    """1x1 -> dilated 3x3 -> 1x1 beside an identity or a projection; then the sum."""
+    """1x1 -> dilated 3x3 -> 1x1 next to an identity or a projection; then the sum."""
     y = b.conv(f"{name}_a", x, width)
     y = b.conv(f"{name}_b", y, width, kernel=3, stride=stride, padding=dilation, dilation=dilation)
     y = b.conv(f"{name}_c", y, 4 * width)

@@ -115,7 +115,7 @@ def _inception(c: _Clip, name: str, x: str, c1: int, c3r: int, c3: int, c5r: int
 
 
 def _block(c: _Clip, name: str, x: str, width: int, stride: int) -> str:
-    """Two convolutions, each within frames and along time, beside an identity or a projection; then the sum.
+    """Two convolutions, each within frames and along time, next to an identity or a projection; then the sum.
 
     The channels between the two parts keep the parameters of the 3-D convolution (Tran et al., Sec. 3.5); torchvision
     takes for both of a block those of the first.

@@ -5,7 +5,7 @@ are placed in non-decreasing address, ties by a rank, each exactly at `low`, the
 one order for each such solution instead of many. Our design; the idea of the order is google/minimalloc's.
 
 One node is one frame opened: the choice of the next buffer among the items of a part. Both engines open the same
-nodes in the same order, so they answer alike whatever the limit.
+nodes in the same order, so they give the same answer whatever the limit.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class Search:
             return LIMIT
 
     def _retreat(self) -> bool:
-        """Give the last frame up, and those whose last placement cost nobody anything; False when none is left."""
+        """Give up the last frame, and those whose last placement cost no other a choice; False when none is left."""
         while True:
             self.frames.pop()
             if not self.frames:

@@ -14,7 +14,7 @@ from cocco.allocation.heuristics.fullest import fullest_first
 from cocco.allocation.heuristics.least import least_height
 from cocco.allocation.problem import AllocationProblem
 
-LONG = 2_000  #: buffers; our choice: of more, the fullest steps are asked for before the search, not after it
+LONG = 2_000  #: buffers; our choice: of more, the fullest steps are tried before the search, not after it
 LOOKS_PER_NODE = 100  #: our choice: as many looks take about as long as ten nodes of a long list
 SOLVER_SHARE = 200  #: nodes of the search for one of CP-SAT's; our choice: what it solves of these, it solves soon
 

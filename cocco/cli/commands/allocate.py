@@ -41,7 +41,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument("--minimize", action=Old, instead="--least", dest="least", nargs=0, const=True, default=False)
     parser.add_argument(
         "--nodes", type=values.count, metavar="N",
-        help="limit of the method, counted; default: that of the effort, 200000 (telamalloc: 500000 steps)",
+        help="counted limit of the work; default: that of the effort, 200000 (telamalloc: 500000 steps)",
     )  # fmt: skip
     add_effort(parser, "--nodes (1/8, 1, 8 times 200000)")
     add_engine(parser)
@@ -58,7 +58,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Read, allocate, write what was asked for, print the answer."""
+    """Read, allocate, write what was requested, print the answer."""
     picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
     output = output_path(options.output)
     buffers = read_buffers(options.file, options.inclusive, options.ignore_offsets)

@@ -18,7 +18,7 @@ from cocco.plans.compare import compare
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("network", metavar="NETWORK|DIR", help=f"{NETWORK}; or the folder of a run, and then another")
+    parser.add_argument("network", metavar="NETWORK|DIR", help=f"{NETWORK}; or the folder of a run, then another")
     add_unsupported(parser)
     parser.add_argument("partitions", metavar="PLAN|DIR", nargs="+", help=PARTITION)
     add_buffers(parser)

@@ -64,7 +64,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
-        help="count every number that is printed by running the partition, and execute it tile by tile with integers: "
+        help="run the partition and count every printed number again, and execute it tile by tile with integers: "
         "two channels of each tensor, or with 'full' all of them",
     )  # fmt: skip
     add_prove(parser)

@@ -73,7 +73,7 @@ def add_options(parser: Parser) -> None:
     add_addresses(parser)
     parser.add_argument(
         "--check-addresses", action="store_true",
-        help="split what fits by its bytes but finds no addresses, and price it again; implies --addresses",
+        help="split subgraphs that fit by their bytes but find no addresses, and price them again; implies --addresses",
     )  # fmt: skip
     add_search(
         parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
@@ -125,7 +125,7 @@ def run(options: Namespace) -> int:
     if options.minimize is not None or options.limits:
         return _explore_limited(options)
     if options.compare and len(options.networks) == 1:
-        raise UsageError("--compare needs two networks or more: one network shares its memory with nobody")
+        raise UsageError("--compare needs two networks or more: one network alone shares no memory")
     options.addresses |= options.check_addresses
     space = space_of(options)
     networks = [load(name, options) for name in options.networks]

@@ -1,4 +1,4 @@
-"""cocco report: a page about a run folder, or two runs beside each other."""
+"""cocco report: a page about a run folder, or about two runs next to each other."""
 
 from __future__ import annotations
 
@@ -15,9 +15,12 @@ from cocco.output import report
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("folder", metavar="DIR", help="of explore -o or pareto -o; DIR/report.html is written")
+    parser.add_argument("folder", metavar="DIR", help="the folder of explore -o or pareto -o; writes DIR/report.html")
     parser.add_argument(
-        "other", metavar="OTHER", nargs="?", help="a second run of explore -o beside it, in DIR/compare-OTHER.html"
+        "other",
+        metavar="OTHER",
+        nargs="?",
+        help="a second run of explore -o to compare, in DIR/compare-OTHER.html",
     )
     add_json(parser)
 

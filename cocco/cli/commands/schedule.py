@@ -74,7 +74,7 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Read, schedule or check, write what was asked for, print the answer."""
+    """Read, schedule or check, write what was requested, print the answer."""
     picture = file_path(options.picture, "--picture", PICTURE_FORMATS)
     output = file_path(options.output, "-o", (".json",))
     network = load(options.network, options)

@@ -96,7 +96,7 @@ def add_folder(parser: Parser, files: str) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help=f"write the answer to this folder: {files}")
     parser.add_argument(
         "--force", action="store_true",
-        help="write into the folder of -o even where it holds the run of another question, whose files then go",
+        help="write into the folder of -o even where it holds the run of another question, whose files are removed",
     )  # fmt: skip
 
 
@@ -119,7 +119,7 @@ def add_space(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
-        help="candidates other than these of the paper; with --separate twice, the global buffer first",
+        help="candidates other than the paper's; with --separate give it twice, first for the global buffer",
     )  # fmt: skip
 
 
@@ -145,10 +145,10 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     if cores_axis:
         group.add_argument(
             "--cores", type=values.counts, default=unset, metavar="N [N ...]",
-            help="cores that share a network; default 1; several numbers: a search for each, one table and one picture",
+            help="cores that a network runs on; default 1; several: a search for each, one table and one picture",
         )  # fmt: skip
     else:
-        group.add_argument("--cores", **whole, help="cores that share a network; default 1")
+        group.add_argument("--cores", **whole, help="cores that a network runs on; default 1")
     group.add_argument("--batch", **whole, help="samples computed together; default 1")
     group.add_argument(
         "--max-regions", type=values.count_or_none, default=unset, metavar="N|none",
@@ -180,7 +180,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     group = add_samples(parser)
     group.add_argument(
         "--method", choices=methods, default="auto",
-        help="the algorithm. auto: exact where it finishes soon, beside ga (default); ga: genetic; exact: enumeration; "
+        help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: genetic; exact: enumeration; "
         + more,
     )  # fmt: skip
     group.add_argument(
@@ -228,7 +228,7 @@ def add_samples(parser: Parser) -> Any:
     add_search_effort(group)
     group.add_argument(
         "--samples", type=values.count, metavar="N",
-        help="genomes to price; default: those of the effort, 50000; of methods without (exact, greedy, dp) no matter",
+        help="genomes to price; default: those of the effort, 50000; exact, greedy and dp have none",
     )  # fmt: skip
     add_seed(group)
     add_engine(group)
@@ -244,7 +244,7 @@ def add_samples(parser: Parser) -> Any:
     )  # fmt: skip
     group.add_argument(
         "--progress", action="store_true",
-        help="say on standard error what the search is at, and the gap so far; on a terminal a bar always does",
+        help="say on standard error what the search is doing, and the gap so far; a terminal always shows a bar",
     )  # fmt: skip
     return group
 
@@ -253,7 +253,7 @@ def add_engine(parser: Any) -> None:
     """Add which twin of the engine searches."""
     parser.add_argument(
         "--engine", choices=("fast", "reference"),
-        help="fast: compiled (default where it is built); reference: in Python; both answer the same bytes",
+        help="fast: compiled (default where it is built); reference: in Python; both give the same answer, to the byte",
     )  # fmt: skip
 
 
@@ -272,5 +272,5 @@ def add_addresses(parser: Parser, verified: str = "") -> None:
     """Add the question where every region lies; verified: what to say of executing there."""
     parser.add_argument(
         "--addresses", action="store_true",
-        help=f"the start and end of every region, and whether all of them find a place{verified}",
+        help=f"print the start and end of every region, and whether there is room for all{verified}",
     )  # fmt: skip

@@ -33,7 +33,7 @@ COMMANDS = {
     "networks": Command("list the built-in networks", sizes=False),
     "show": Command("list the layers of a network, or the numbers of the hardware", sizes=False),
     "hardware": Command("show every number of the hardware, with unit and source", sizes=False),
-    "sram": Command("make an SRAM table with CACTI, or of a memory compiler's"),
+    "sram": Command("make an SRAM table with CACTI, or from that of a memory compiler"),
     "evaluate": Command("price a partition on given hardware", HARDWARE),
     "compare": Command("show partitions of a network side by side", HARDWARE),
     "capacity": Command("find the least memory on which a partition runs", sizes=False),

@@ -38,7 +38,7 @@ def add_prove(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--steps", type=values.count, metavar="N",
-        help=f"the most that --prove looks at before it gives up; default {MOST_STEPS}, up to some minutes",
+        help=f"the most steps that --prove takes before it gives up; default {MOST_STEPS}, which takes some minutes",
     )  # fmt: skip
 
 

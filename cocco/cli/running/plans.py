@@ -24,7 +24,7 @@ PLAN_SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
 def add_plan(parser: Parser) -> None:
     """Add the one partition that a command is about, in either of two ways."""
     parser.add_argument("plan", metavar="PLAN", nargs="?", help=PARTITION)
-    parser.add_argument("--partition", metavar="PLAN", help="PLAN in other words")
+    parser.add_argument("--partition", metavar="PLAN", help="the same as PLAN")
 
 
 def read_partition(

@@ -26,7 +26,7 @@ def add_resume(parser: Parser) -> None:
     """Add --resume."""
     parser.add_argument(
         "--resume", action="store_true",
-        help="go on where the search of this directory was killed, or stopped by Ctrl-C, to the same bytes; needs -o",
+        help="continue the search of this directory that was killed, or stopped by Ctrl-C, to the same bytes; needs -o",
     )  # fmt: skip
 
 

@@ -148,7 +148,7 @@ def plan_of(options: Namespace) -> str:
 
 
 def check_no_network_option(options: Namespace, where: str) -> None:
-    """Refuse options that say which network a name means, where none is named; where: beside what, and why not."""
+    """Refuse options that say which network a name means, where none is named; where: next to what, and why not."""
     for name in OF_NETWORK:
         if getattr(options, name, None) is not None:
             raise UsageError(f"{'--extent' if name == 'extents' else f'--{name}'} not allowed with {where}")

@@ -111,7 +111,7 @@ def _on_top(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def _with_others(result: Result, capacity: pandas.Series, value: pandas.Series) -> tuple[pandas.Series, pandas.Series]:
-    """Return the sizes (KB) and what is known of them with those that were priced beside the search."""
+    """Return the sizes (KB) and what is known of them with those that were priced in addition to the search."""
     import pandas
 
     priced = [

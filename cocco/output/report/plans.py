@@ -41,7 +41,7 @@ BUILT_IN: Networks = {}
 
 @dataclass(frozen=True)
 class Planned:
-    """One network's plan in one memory. link: its file beside the page. partition: None where it cannot be priced."""
+    """One network's plan in one memory. link: its file next to the page. partition: None where it cannot be priced."""
 
     machine: Accelerator
     network: RunNetwork
@@ -195,7 +195,7 @@ def _loaded(name: str, networks: Networks) -> Network | None:
 
 
 def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, networks: Networks) -> Planned:
-    """Return the plan of an answer: its prices as the run has them, the rest where this version prices it alike."""
+    """Return the plan of an answer: its prices as the run has them, the rest where this version prices it equally."""
     whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
     loaded = _loaded(network.name, networks)
     if loaded is None:

@@ -4,7 +4,7 @@ State: the finished operators, the tensors that are away, those with a copy on t
 operator, its operands back; where the step does not fit, one of the smallest sets of idle tensors leaves, and its spill
 and its return are paid at once. What could stay leaves at the first step that does not fit, so no plan is lost.
 
-**Safe rule**: a ready operator that fits beside all that is there, with its operands there, runs at once where nothing
+**Safe rule**: a ready operator that fits next to all that is there, with its operands there, runs at once where nothing
 reads its result, or where it is no larger than an operand that dies and has no copy on the host: from then on it can
 take that operand's place in any plan, for no more bytes.
 """
@@ -19,7 +19,7 @@ from cocco.scheduling.searches.drops import Drops
 from cocco.scheduling.searches.peak import Walk
 
 WIDTH = 40  #: states of a layer that go on; our choice: 100 find no less on NASNet
-PRESSURES = (1.0, 0.0, 2.0)  #: our choice: what a resident byte counts beside a moved one, one beam for each
+PRESSURES = (1.0, 0.0, 2.0)  #: our choice: what a resident byte counts relative to a moved one, one beam for each
 
 
 class Move(NamedTuple):

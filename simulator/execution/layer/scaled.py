@@ -18,7 +18,7 @@ from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_laye
 from workloads.network.network import Network
 
 WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
-FULL_WORK = 2_000_000  #: the same where as much as can be is asked for
+FULL_WORK = 2_000_000  #: the same where as much as possible is requested
 SCALES = (
     Scale(3),
     Scale(3, 2),

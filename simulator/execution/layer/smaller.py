@@ -112,7 +112,7 @@ def shrink_axis(axis: Axis, tile: int | None, taps: int | None, most: int) -> Ax
 
 
 def _side(size: int, line: Line, found: Line) -> int:
-    """Return the padding beside a map: as dilated as the windows are; of a crop two rows."""
+    """Return the padding around a map: as dilated as the windows are; of a crop two rows."""
     return max(size, -2 * line.upsample) if size < 0 else size * found.dilation // line.dilation
 
 

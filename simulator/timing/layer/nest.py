@@ -107,5 +107,5 @@ class Moves(NamedTuple):
     weights: list[Term]
     outputs: list[Term]
     work: list[Term]
-    ahead: list[Term]  #: bytes of one core that the inputs of a step take beside what the plan holds
+    ahead: list[Term]  #: bytes of one core that the inputs of a step take in addition to what the plan holds
     behind: list[Term]  #: bytes of one core that its outputs take

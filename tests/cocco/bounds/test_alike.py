@@ -19,6 +19,7 @@ from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.technology import KiB
 from tests.helpers.many_alike import many
+from tests.helpers.parts import in_parts
 from tests.helpers.search_graphs import dag
 
 
@@ -64,8 +65,9 @@ def test_the_least_cost_is_that_of_tensors_told_apart():
 
 
 @pytest.mark.slow
-def test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart():
-    for seed in range(50, 1_500):
+@pytest.mark.parametrize("seeds", in_parts(50, 1_500))
+def test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart(seeds):
+    for seed in seeds:
         check(dense_problem(seed, 8), seed)
 
 

@@ -19,9 +19,9 @@ from cocco.bounds.forced import Hulls
 from cocco.bounds.kept import KeptOptimum, cheapest_plans
 from cocco.bounds.least import lower_bound
 from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import PartitionBound
+from cocco.bounds.partition_bound import plain_bound
+from cocco.bounds.tolls import makers, plain_tolls
 from cocco.candidates.genome import connected_parts
-from cocco.exploration import answer as kept
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -71,7 +71,8 @@ def test_crossings_are_those_of_the_simulator_on_random_graphs():
         for size in range(1, 4):
             for group in combinations(range(problem.size), size):
                 subgraph = Subgraph(geometry, group)
-                assert crossings(tensors, group) == subgraph.input_bytes + subgraph.output_bytes
+                once = sum(geometry.size_bytes[v] for v in group if geometry.network.is_output[v])
+                assert crossings(tensors, group) + once == subgraph.input_bytes + subgraph.output_bytes
 
 
 @pytest.mark.parametrize("start", [0, pytest.param(400, marks=pytest.mark.slow)])
@@ -81,12 +82,14 @@ def test_oracle_undercuts_every_subgraph_that_runs(start):
     for seed in range(start, start + (60 if start == 0 else 600)):
         problem = random_problem(seed, most_layers=6)
         costs, tensors = SubgraphCosts(problem), tensors_of(problem)
-        prices = {v: (seed * 31 + v * 17) % 7 * 40 - 20 for v in range(problem.size)}
-        hulls = Hulls(problem, costs)
+        prices = [(seed * 31 + v * 17) % 7 * 40 - 20 for v in range(problem.size)]
+        hulls, pairs = Hulls(problem, costs), makers(tensors)
         for layers in components(problem, hulls):
             if len(layers) == 1:
                 continue
-            found = Oracle(problem, costs, hulls, tensors, layers).least(prices, SHORT)
+            found = Oracle(problem, costs, hulls, tensors, pairs, layers).worst(
+                prices, plain_tolls(tensors, pairs), SHORT
+            )
             for size in range(2, len(layers) + 1):
                 for group in combinations(layers, size):
                     if len(connected_parts(problem, group)) == 1 and costs.costs(group) < float("inf"):
@@ -149,8 +152,8 @@ def test_windows_add_sets_and_the_bound_stays_valid(monkeypatch):
     monkeypatch.setattr("cocco.bounds.partition_bound.WINDOW", 4)
     problem = on_hardware(chain(12), Accelerator(global_buffer=65536, weight_buffer=4 * 576 - 1))
     costs = SubgraphCosts(problem)
-    bound = PartitionBound(problem, costs, Hulls(problem, costs), tensors_of(problem), range(12), []).run(SHORT)
-    assert bound.crossings <= 4 * 1024 and bound.crossings > 4 * 1024 - 16
+    bound = plain_bound(problem, costs, Hulls(problem, costs), tensors_of(problem), range(12), []).run(SHORT)
+    assert bound.crossings <= 4 * 1024 - 512 and bound.crossings > 4 * 1024 - 512 - 16  # the output: in every plan
     assert certify(problem, layers_alone(problem), SHORT).lower_bound <= solved(problem).cost
 
 
@@ -165,8 +168,10 @@ def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
 def test_a_solver_without_time_proves_no_more_than_the_prices_say():
     problem = on_hardware(chain(8), Accelerator(global_buffer=65536, weight_buffer=1152))
     costs = SubgraphCosts(problem)
-    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors_of(problem), range(8))
-    assert -8 * 900 <= oracle.least({v: 900 for v in range(8)}, 0.0).least <= 1024 - 1800
+    tensors = tensors_of(problem)
+    pairs = makers(tensors)
+    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors, pairs, range(8))
+    assert -8 * 900 <= oracle.worst([900] * 8, plain_tolls(tensors, pairs), 0.0).least <= 1024 - 1800
 
 
 def test_a_bound_that_a_plan_undercuts_is_left_out_and_reported():
@@ -181,7 +186,6 @@ def test_no_answer_is_optimal_by_a_bound_above_its_cost(monkeypatch, keep):
     def too_high(problem, labels, effort=0.0, best=0.0):
         return Certificate(2 * best, "partition", 1, 1, 0.0)
 
-    monkeypatch.setattr(kept, "certify", too_high)
     monkeypatch.setattr(cocco.bounds, "certify", too_high)
     network = dag([(), (0,), (0,), (1, 2)])
     with pytest.warns(RuntimeWarning, match="less than a lower bound"):

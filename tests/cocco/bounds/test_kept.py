@@ -14,6 +14,7 @@ from simulator.model.cost import METRICS, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.parts import in_parts
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond
 
@@ -53,11 +54,10 @@ def test_no_plan_is_cheaper_on_random_problems():
 
 
 @pytest.mark.slow
-def test_no_plan_is_cheaper_on_more_random_problems():
-    for seed in range(120, 2_000):
-        check(seed, 5)
-    for seed in range(2_000, 2_200):
-        check(seed, 6)
+@pytest.mark.parametrize("seeds", in_parts(120, 2_200))
+def test_no_plan_is_cheaper_on_more_random_problems(seeds):
+    for seed in seeds:
+        check(seed, 5 if seed < 2_000 else 6)
 
 
 def test_networks_run_one_after_the_other():

@@ -17,6 +17,7 @@ from cocco.search.exact.state import bits, members
 from cocco.search.exact.window import Limits, all_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
+from tests.helpers.parts import in_parts
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -68,8 +69,9 @@ def test_no_step_costs_less():
 
 
 @pytest.mark.slow
-def test_no_step_of_more_problems_costs_less():
-    for seed in range(60, 2_000):
+@pytest.mark.parametrize("seeds", in_parts(60, 2_000))
+def test_no_step_of_more_problems_costs_less(seeds):
+    for seed in seeds:
         check(random_energy(seed))
 
 

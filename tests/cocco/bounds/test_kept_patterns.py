@@ -25,6 +25,7 @@ from simulator.accelerator import Accelerator
 from simulator.technology import KiB
 from tests.helpers.kept_questions import random_question
 from tests.helpers.kept_states import every_state, floor_of
+from tests.helpers.parts import in_parts
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -115,8 +116,9 @@ def test_no_state_costs_less():
 
 
 @pytest.mark.slow
-def test_no_state_of_more_problems_costs_less():
-    for seed in range(60, 3_000):
+@pytest.mark.parametrize("seeds", in_parts(60, 3_000))
+def test_no_state_of_more_problems_costs_less(seeds):
+    for seed in seeds:
         for problem in small_problems(seed, 6):
             check(problem, seed)
 

@@ -16,6 +16,7 @@ from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.exact import exact_plan
 from tests.helpers.kept_states import every_state, floor_of
+from tests.helpers.parts import in_parts
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 
@@ -96,8 +97,9 @@ def test_no_state_costs_less_in_any_memory(has_tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
-def test_no_state_of_more_problems_costs_less_in_any_memory(has_tables):
-    for seed in range(1_000, 2_500):
+@pytest.mark.parametrize("seeds", in_parts(1_000, 2_500))
+def test_no_state_of_more_problems_costs_less_in_any_memory(seeds, has_tables):
+    for seed in seeds:
         check_states(seed, has_tables)
 
 
@@ -108,8 +110,9 @@ def test_a_proof_is_one_against_brute_force(has_tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
-def test_a_proof_is_one_on_more_spaces(has_tables):
-    for seed in range(3_000, 4_000):
+@pytest.mark.parametrize("seeds", in_parts(3_000, 4_000))
+def test_a_proof_is_one_on_more_spaces(seeds, has_tables):
+    for seed in seeds:
         check_proof(seed, has_tables)
 
 

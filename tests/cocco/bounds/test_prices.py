@@ -19,8 +19,9 @@ from cocco.bounds.crossings import crossings, tensors_of
 from cocco.bounds.duals import Columns
 from cocco.bounds.forced import Hulls
 from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import PartitionBound, _lowered
+from cocco.bounds.partition_bound import PartitionBound, _lowered, plain_bound
 from cocco.bounds.scopes import scopes_of
+from cocco.bounds.tolls import makers, plain_tolls
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -83,7 +84,7 @@ def test_nearest_prices_keep_to_the_sets_and_reach_the_level(rows: list[tuple[se
 
 def bound_of(problem: Problem) -> PartitionBound:
     costs = SubgraphCosts(problem)
-    return PartitionBound(
+    return plain_bound(
         problem, costs, Hulls(problem, costs), tensors_of(problem), range(problem.size), [(0,)]
     )  # fmt: skip
 
@@ -91,15 +92,17 @@ def bound_of(problem: Problem) -> PartitionBound:
 def test_proof_lowers_prices_until_no_set_is_worth_more(monkeypatch: pytest.MonkeyPatch):
     """Five layers, of which two fit together: 1024 bytes cross for a pair, which prices of 700 make worth 1400.
 
-    So it is 376 short, and each layer may be the first of one such pair; or each pair that is met is lowered to 1024.
+    So it is 376 short, as is the last pair, for which 512 bytes come in: the output goes out in any plan. Each layer
+    may be the first of one such pair; or each pair that is met is lowered to what crosses.
     """
     problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
-    prices, is_new = bound_of(problem)._prove(np.full(5, 700.0), 10.0)
-    assert is_new and 5 * (700 - 376) < prices.sum() <= 5 * 512
-    assert (prices[1:] + prices[:-1] <= 1024).all()
-    assert bound_of(problem)._prove(np.full(5, 512.0), 10.0)[0].sum() == 5 * 512
+    dear, fair = np.array([700.0, 700, 700, 700, 188]), np.array([512.0, 512, 512, 512, 0])
+    prices, is_new = bound_of(problem)._prove(dear, 10.0)
+    assert is_new and dear.sum() - 5 * 376 < prices.sum() <= fair.sum()
+    assert (prices[1:] + prices[:-1] <= [1024, 1024, 1024, 512]).all()
+    assert bound_of(problem)._prove(fair, 10.0)[0].sum() == fair.sum()
     monkeypatch.setattr(partition_bound, "REPAIRS", 0)
-    assert bound_of(problem)._prove(np.full(5, 700.0), 10.0)[0].sum() == 5 * (700 - 376)
+    assert bound_of(problem)._prove(dear, 10.0)[0].sum() == dear.sum() - 5 * 376
 
 
 def test_what_is_short_is_taken_off_first_layers_or_off_all_that_is_worth_something():
@@ -126,13 +129,16 @@ def test_every_subgraph_lies_in_the_scope_of_its_first_layer(seed: int):
 
 
 def test_single_layer_that_no_subgraph_may_hold_counts_in_the_proof():
-    """The oracle knows no layer whose weights exceed the buffer, but it runs alone: 1024 bytes at a price of 1500."""
+    """The oracle knows no layer whose weights exceed the buffer, but it runs alone: 512 in and 512 out for 1500.
+
+    The output of the last one goes out in any plan.
+    """
     problem = on_hardware(chain(3), Accelerator(global_buffer=65536, weight_buffer=400))
-    assert bound_of(problem)._prove(np.full(3, 1500.0), 10.0)[0].sum() == 3 * 1024
+    assert bound_of(problem)._prove(np.full(3, 1500.0), 10.0)[0].sum() == 3 * 1024 - 512
 
 
 def test_without_effort_nobody_is_asked(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Oracle, "least", lambda *_: pytest.fail("the solver was asked"))
+    monkeypatch.setattr(Oracle, "worst", lambda *_: pytest.fail("the solver was asked"))
     problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
     found = certify(problem, range(5), 0.0)
     assert (found.steps <= 1, found.deterministic_time) == (True, 0.0)
@@ -164,11 +170,15 @@ def test_oracle_stops_within_its_limit():
     """Prices that make every set interesting, on 60 layers: a tenth of a second is kept, and the bound stays below."""
     problem = on_hardware(chain(60), Accelerator(global_buffer=65536, weight_buffer=20 * 576))
     costs = SubgraphCosts(problem)
-    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors_of(problem), range(60))
-    prices = {v: 300 + 37 * v % 11 for v in range(60)}
-    short = oracle.least(prices, 1e-3)
+    tensors = tensors_of(problem)
+    pairs, prices = makers(tensors), [300 + 37 * v % 11 for v in range(60)]
+    oracle, tolls = (
+        Oracle(problem, costs, Hulls(problem, costs), tensors, pairs, range(60)),
+        plain_tolls(tensors, pairs),
+    )
+    short = oracle.worst(prices, tolls, 1e-3)
     assert short.deterministic_time <= 0.02
-    assert short.least <= oracle.least(prices, 20.0).least + 1e-6
+    assert short.least <= oracle.worst(prices, tolls, 20.0).least + 1e-6
 
 
 @pytest.mark.parametrize("seed", range(6))

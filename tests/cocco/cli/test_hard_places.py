@@ -163,7 +163,7 @@ def test_a_full_disk_below_standard_error_leaves_the_exit_code():
     assert finished.returncode == 2
 
 
-@pytest.mark.parametrize("command", ["explore", "pareto"])
+@pytest.mark.parametrize("command", ["explore", pytest.param("pareto", marks=pytest.mark.slow)])
 def test_three_searches_at_once_into_one_folder_all_succeed(tmp_path: Path, command: str):
     """All write the same names; what is there at the end is whole, and nothing temporary is left."""
     network = write_tiny(tmp_path / "tiny.json")

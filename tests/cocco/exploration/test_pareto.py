@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 
 import numpy as np
 import pytest
@@ -21,9 +22,17 @@ from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import has_kernel
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
-from tests.helpers.every_plan import everything
+from tests.helpers.every_plan import Plan, everything
 from tests.helpers.random_problems import random_twin
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond
+
+SPACES = {"shared": SPACE, "separate": TWO}
+
+
+@cache
+def plans_of_branches(space: str) -> list[Plan]:
+    """Return all plans of one network in the memories of SPACE or of TWO."""
+    return everything([BRANCHES], SPACES[space])
 
 
 def true_front(plans, value) -> list[tuple[float, ...]]:
@@ -38,7 +47,7 @@ def assert_fronts_equal(front, expected):
     assert np.allclose(found, expected, rtol=1e-12)
 
 
-@pytest.mark.parametrize("space", [SPACE, TWO], ids=["shared", "separate"])
+@pytest.mark.parametrize("space", SPACES)
 @pytest.mark.parametrize(
     "objectives",
     [
@@ -47,10 +56,11 @@ def assert_fronts_equal(front, expected):
     ids="-".join,
 )  # fmt: skip
 def test_true_front_of_a_tiny_network_is_found(objectives, space):
-    plans = everything([BRANCHES], space)
-    expected = true_front(plans, lambda plan: tuple(criterion(name, plan) for name in objectives))
+    expected = true_front(plans_of_branches(space), lambda plan: tuple(criterion(name, plan) for name in objectives))
     settings = Settings(population=50, elite=10)
-    front = cocco.pareto(BRANCHES, space=space, objectives=objectives, samples=2500, settings=settings, keep="none")
+    front = cocco.pareto(
+        BRANCHES, space=SPACES[space], objectives=objectives, samples=2500, settings=settings, keep="none"
+    )
     assert_fronts_equal(front, expected)
     assert front.status == "feasible" and front.samples <= 2500
 
@@ -64,10 +74,10 @@ def test_true_front_of_two_networks_with_weights_is_found():
     assert_fronts_equal(front, expected)
 
 
-@pytest.mark.parametrize("space", [SPACE, TWO], ids=["shared", "separate"])
+@pytest.mark.parametrize("space", SPACES)
 def test_enumeration_proves_the_true_front(space):
-    expected = true_front(everything([BRANCHES], space), lambda p: (criterion("capacity", p), criterion("ema", p)))
-    front = cocco.pareto(BRANCHES, space=space, objectives=("capacity", "ema"), method="exact", keep="none")
+    expected = true_front(plans_of_branches(space), lambda p: (criterion("capacity", p), criterion("ema", p)))
+    front = cocco.pareto(BRANCHES, space=SPACES[space], objectives=("capacity", "ema"), method="exact", keep="none")
     assert front.status == "optimal"
     assert_fronts_equal(front, expected)
 

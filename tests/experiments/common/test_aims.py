@@ -7,16 +7,17 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from experiments.beyond import pareto
-from experiments.common import aims, drawing
+from experiments.common import aims, command, drawing
 from experiments.common.experiment import Experiment
 from experiments.paper import alpha_sweep, coexploration_shared, fusion_depth
-from tests.helpers.command_line import ROOT
+from tests.helpers.command_line import ROOT, in_this_process
 from tests.helpers.tiny_network import write_tiny
 
 SCRIPTS = sorted(
@@ -30,10 +31,10 @@ def network(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def script(name: str, folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", f"experiments.{name}", *words]
+    started = [sys.executable, "-m", f"experiments.{name}", *words]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+        started, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
 
 
@@ -67,7 +68,7 @@ def test_an_experiment_is_aimed_from_the_shell_as_in_run(network: str, tmp_path:
     ],
 )
 def test_what_means_nothing_is_one_line_and_exit_2_before_anything_runs(words: list[str], said: str, tmp_path: Path):
-    finished = script("fusion_depth", tmp_path, *words)
+    finished = in_this_process(partial(command.main, fusion_depth.EXPERIMENT), *words, folder=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
     (line,) = finished.stderr.splitlines()
     assert line.startswith("fusion_depth: error: ") and said in line

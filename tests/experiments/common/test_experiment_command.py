@@ -7,13 +7,14 @@ import json
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from experiments.common import command
 from tests.helpers import sweep_script
-from tests.helpers.command_line import ROOT
+from tests.helpers.command_line import ROOT, in_this_process
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 
@@ -51,7 +52,7 @@ def test_script_writes_its_table_its_picture_and_where_they_come_from(tmp_path: 
 )
 def test_malformed_command_line_is_one_line_and_exit_2(tmp_path: Path, words: tuple[object, ...], said: str):
     (tmp_path / "taken").write_text("")
-    finished = run(tmp_path, *words)
+    finished = in_this_process(partial(command.main, sweep_script.EXPERIMENT), *words, folder=tmp_path)
     assert (finished.returncode, finished.stdout) == (2, "")
     last = finished.stderr.splitlines()[-1]
     assert last.startswith("squares: error: ") and said in last

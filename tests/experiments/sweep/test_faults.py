@@ -121,7 +121,7 @@ def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
-    """Interrupted, the search raises with the best of some 500 samples; the sweep keeps it not even of who goes on."""
+    """Interrupted, the search raises with the best of some 300 samples; the sweep keeps it not even of who goes on."""
     alone = [sys.executable, str(ROOT / "tests" / "helpers" / "interrupted_sweep.py"), str(tmp_path), str(workers)]
     finished = subprocess.run(alone, env=ENVIRONMENT, capture_output=True, text=True, timeout=WAIT, check=True)
     both = json.loads(finished.stdout)

@@ -212,7 +212,7 @@ def _joined(sketch: Sketch, values: Sequence[Value], axis: int) -> list[Value]:
 
 
 def _joins_channels(sketch: Sketch, maps: Sequence[Value], axis: int) -> bool:
-    """Whether the maps lie alike and differ in the channels along this axis only."""
+    """Whether the maps have the same layout and differ in the channels along this axis only."""
     first = maps[0]
     for value in maps:
         if sketch.map_of(value)[:2] != sketch.map_of(first)[:2] or not is_channels(value.dims[axis]):

@@ -39,10 +39,10 @@ Language models (workloads/network/layers/types.py):
     experts: [n, k]           of an fc: n experts, k for each token; as many are loaded as all tokens of the batch are
                               expected to use, or experts_used: d, where that is given
     bits: {"weights": 4}      of a node: weights, activations (its output), cache (of rows that a cache gets), sums;
-                              beside "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
+                              next to "nodes" those of all nodes that say none. Otherwise 8, 8, 8 and 32. In place of a
                               number of bits, which are those of integers: "fp8", "bf16", "fp16", "fp32"
 
-A network that was imported has "notes" beside "nodes": what its reader assumed and counted, for people, each with the
+A network that was imported has "notes" next to "nodes": what its reader assumed and counted, for people, each with the
 fields of `workloads.Note`.
 
 Other keys are information for people and ignored. Limits: shapes.MAX_EXTENT, shapes.MAX_BYTES, files.MAX_JSON_BYTES.

@@ -164,7 +164,7 @@ class _Reader:
             if source in self.pads:
                 if len(node.inputs) > 1:
                     raise NetworkError(
-                        f"node {node.name!r} ({node.op}) reads the pad {source!r} beside other nodes; "
+                        f"node {node.name!r} ({node.op}) reads the pad {source!r} and other nodes; "
                         "it must read it alone"
                     )
                 sides = [self._folded(node, *pair) for pair in zip(sides, self.pads[source], strict=True)]

@@ -74,7 +74,7 @@ class _Walk:
     def _keep(self, start: int, stop: int) -> bytes:
         self.kept += stop - start
         if self.kept > MAX_STRUCTURE:
-            raise NetworkError(f"has more than {MAX_STRUCTURE} bytes beside its weights")
+            raise NetworkError(f"has more than {MAX_STRUCTURE} bytes in addition to its weights")
         return self.data[start:stop]
 
     def _fields(self, start: int, stop: int) -> Iterator[tuple[int, int, int, int]]:

@@ -154,7 +154,7 @@ def _make(call: TorchCall) -> Answer:
 
 
 def _scan(call: TorchCall) -> Answer:
-    """cumsum and the like: each element needs those before it; along channels they are beside it."""
+    """cumsum and the like: each element needs those before it; along channels they are next to it."""
     value, axis = call.value("self"), axis_of(call.value("self"), call.get("dim"))
     if all(atom.axis == 2 for atom in value.dims[axis]):
         return combining.local_normalisation(call.sketch, value)
@@ -172,7 +172,7 @@ def _unfold(call: TorchCall) -> Answer:
 
 
 def _write(call: TorchCall) -> Answer:
-    """What is written into a part of an array: a cache with its new rows, which are needed beside it."""
+    """What is written into a part of an array: a cache with its new rows, which are needed in addition."""
     sketch, values = call.sketch, call.values()
     if call.op == "copy":
         return moving.expand(sketch, call.value("src"), call.shape)

@@ -60,7 +60,7 @@ def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Va
     if shape[0] != 1:
         if len(shape) == 3 and shape[1] == 1 and not slides:  # sequence first
             return sketch.input(node.name, shape, [0])
-        if len(shape) == 2 and sketch.inputs:  # rows beside an input that has a batch of 1
+        if len(shape) == 2 and sketch.inputs:  # rows next to an input that has a batch of 1
             return sketch.input(node.name, shape, [0])
         raise NetworkError(f"input {node.name!r} has batch {shape[0]}; give examples of batch 1")
     if len(shape) == 4 and _is_grown(node):

@@ -131,7 +131,7 @@ class WorkedOut:
     def _ranges(self, cost: float) -> dict[str, Any]:
         """Return the sizes around the recommendation: prices of plans that are there, and what follows from others."""
         said = ranges_of(self.result)
-        assert said is not None, "it is asked for where it is there"
+        assert said is not None, "it is requested only where it is there"
         total = prod(len(sizes) for sizes in self.problem.buffers.values())
         rows = [(each, *self._candidate(each)) for each in said.candidates]
         found = Ranges(cost, tuple(row[1] for row in rows), total - len(rows)).to_json()

@@ -43,7 +43,7 @@ class Checked(NamedTuple):
 
     numbers: int
     records: tuple[str, ...]
-    bound: Check | None = None  #: the claimed bound beside the one proved again, where that was asked
+    bound: Check | None = None  #: the claimed bound next to the one proved again, where that was requested
 
     def summary(self) -> str:
         """Return what was compared and what was not, as text."""

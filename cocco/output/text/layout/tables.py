@@ -54,7 +54,7 @@ def laid_out(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int =
     """Return columns under their heads, indented by two; the first `left` columns start left, numbers end right.
 
     Where that is wider than the terminal (80 columns where there is none), heads and texts on the left are wrapped,
-    columns move together, and those that have no room even so follow below, with the first beside them.
+    columns move together, and those that have no room even so follow below, with the first next to them.
     """
     table = Table(heads, [[str(cell) for cell in row] for row in rows])
     seen = _seen.get()

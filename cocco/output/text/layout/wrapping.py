@@ -10,7 +10,7 @@ from cocco.output.text.layout.tables import COLUMNS
 
 GAP = re.compile(r"(?<=\S) {2,}(?=\S)")  #: between a name and what is said of it, or between the columns of a table
 COMMAND = re.compile(r"\s*(\$ )?cocco ")  #: it is copied as one line
-NARROWEST = 30  #: columns that a text keeps beside its name; our choice: a few words
+NARROWEST = 30  #: columns that a text keeps next to its name; our choice: a few words
 
 
 def wrapped(text: str) -> str:

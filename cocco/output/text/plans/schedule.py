@@ -34,7 +34,7 @@ def schedule_text(result: ScheduleResult) -> str:
     order = "any order" if result.order_from == "free" else f"the {result.order_from} order"
     lines += [
         f"off-chip {done.offchip_bytes:,} bytes ({proof}, for {order}): spilled {done.spilled_bytes:,}, retrieved "
-        f"{done.retrieved_bytes:,}; compulsory besides {result.compulsory_bytes:,}",
+        f"{done.retrieved_bytes:,}; compulsory in addition {result.compulsory_bytes:,}",
         f"by {result.method}, packing {result.packing}, {counted(result.cuts, 'cut')}; peak live "
         f"{done.peak_live_bytes:,}, height {done.height_bytes:,}; replayed by the simulator",
     ]

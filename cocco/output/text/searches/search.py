@@ -159,7 +159,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     experts = [text for network in networks if (text := experts_text(network, batch))]
     found = [text for network in networks if (text := repeat_text(network))]
     lines += [f"  experts         {text}" for text in experts]
-    return "\n".join([*lines, *(f"  repeats         {text}; layers that look alike are priced once" for text in found)])
+    return "\n".join([*lines, *(f"  repeats         {text}; equivalent layers are priced once" for text in found)])
 
 
 def _value(evaluations: Sequence[Evaluation], result: Result) -> float:

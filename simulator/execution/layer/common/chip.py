@@ -67,7 +67,7 @@ class Chip:
         self.global_written = self.weight_written = 0  #: of global_buffer and of weight_buffer
         self.rescalings = 0  #: operations on sums that are scaled anew
         self.ema_second = 0  #: of ema_inputs, what is the second operand of a product
-        self.heard: list[tuple[str, bytes]] | None = None  #: what came from DRAM, in turn, where that is asked for
+        self.heard: list[tuple[str, bytes]] | None = None  #: what came from DRAM, in turn, where that is requested
 
     def rounded(self, channels: int, bits: int = 8) -> int:
         """Return the bytes that this many channels of a position take."""

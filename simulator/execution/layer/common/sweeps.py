@@ -27,7 +27,7 @@ class Sweep(NamedTuple):
     windows: int  #: read for all tiles
     main: int  #: held at most
     side: int = 0
-    stays: int = 0  #: held until the next sweep, beside MAIN
+    stays: int = 0  #: held until the next sweep, next to MAIN
 
 
 class Ring(NamedTuple):
@@ -71,7 +71,7 @@ def sweep(lines: Lines, tile: tuple[int, int], mode: str) -> Sweep:
 
 
 def sweep_with_rows(lines: Lines, tile: tuple[int, int], kept: int, is_first: bool) -> Sweep:
-    """Return a sweep of a ring beside the first rows of the input, which stay and are there unless it is the first."""
+    """Return a sweep of a ring next to the first rows of the input, which stay and are there unless it is the first."""
     rows, wide = masks(lines[0], tile[0]), masks(lines[1], tile[1])[0].bit_count()
     stays = _first(union(rows), kept)
     ring = _ring(rows, stays, 0 if is_first else stays)
@@ -110,7 +110,7 @@ def _ring(needs: Sequence[int], stays: int = 0, held: int = 0) -> Ring:
 
 @lru_cache(maxsize=1 << 12)
 def _side(needs: Sequence[int]) -> tuple[int, int, int]:
-    """Run rows of tiles beside SIDE: rows from DRAM, rows copied into it and out of it, and rows in it at most."""
+    """Run rows of tiles next to SIDE: rows from DRAM, rows copied into it and out of it, and rows in it at most."""
     side = fresh = copied = most = 0
     for need, below in zip(needs, _later(needs)):
         fresh += (need & ~side).bit_count()

@@ -20,6 +20,7 @@ from cocco.problem.names import Keep
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator import Accelerator, Partition
+from tests.helpers.parts import in_parts
 from tests.helpers.search_graphs import SPACE, chain
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
@@ -87,8 +88,9 @@ def test_both_engines_prove_the_same(has_tables):
 
 
 @pytest.mark.slow
-def test_a_proof_is_one_on_more_random_spaces():
-    for seed in range(100, 1_500):
+@pytest.mark.parametrize("seeds", in_parts(100, 1_500))
+def test_a_proof_is_one_on_more_random_spaces(seeds):
+    for seed in seeds:
         check(seed, has_tables=seed % 2 == 1, keep="none" if seed % 3 == 0 else "auto")
 
 

@@ -23,6 +23,7 @@ from simulator import Accelerator, Partition
 from simulator.allocation.judge import Buffer
 from simulator.model.buffer_plan import plan_buffers
 from tests.helpers.every_kept_plan import all_orders, all_spans, cost_of_plan
+from tests.helpers.parts import in_parts
 from tests.helpers.random_buffers import random_buffers
 from tests.helpers.random_problems import random_problem
 
@@ -90,8 +91,9 @@ def test_no_plan_with_addresses_is_cheaper(monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.mark.slow
-def test_no_plan_with_addresses_is_cheaper_in_more_problems(monkeypatch: pytest.MonkeyPatch):
-    for seed in range(160, 4_000):
+@pytest.mark.parametrize("seeds", in_parts(160, 4_000))
+def test_no_plan_with_addresses_is_cheaper_in_more_problems(seeds: range, monkeypatch: pytest.MonkeyPatch):
+    for seed in seeds:
         check(seed, 5, (0.95, 0.85, 0.7, 0.6, 0.4)[seed % 5], monkeypatch)
 
 

@@ -23,7 +23,7 @@ def no_proof(monkeypatch):
 
 
 def test_it_is_no_worse_than_without_and_the_same_each_time(no_proof):
-    network = workloads.load("resnet50")
+    network = workloads.load("vgg16")
     plain = cocco.explore(network, **ASKED, keep="none")
     found, again = (cocco.explore(network, **ASKED, keep="auto") for _ in range(2))
     assert found.cost < plain.cost and found.status == "feasible"

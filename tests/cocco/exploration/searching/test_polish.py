@@ -23,6 +23,7 @@ from tests.helpers.least_memory import is_refused
 from tests.helpers.random_problems import random_net, random_twin
 from tests.helpers.search_graphs import chain, fixed, spaced
 
+SEEDS = [seed for seed in range(60) if not is_refused(random_twin(seed))]
 needs_kernel = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
@@ -36,7 +37,7 @@ def start(problem: Problem, seed: int) -> tuple[list[int], tuple[int, ...]]:
 
 
 @needs_kernel
-@pytest.mark.parametrize("seed", [seed for seed in range(60) if not is_refused(random_twin(seed))][:40])
+@pytest.mark.parametrize("seed", [*SEEDS[:16], *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[16:])])
 def test_both_engines_polish_alike(seed):
     """Several networks with weights, metrics, rules, cores and batches; prices and layers priced as well."""
     from cocco.search.baselines.dynamic import improve

@@ -102,7 +102,7 @@ def assert_engines_agree(problem, samples, seed, initial=()):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 30))])
 def test_engines_anneal_alike(seed):
     """Beyond one block; on given hardware, where one memory or two are chosen; from nothing, from founders."""
     assert_engines_agree(fixed(diamond(), 2048), 230, seed)

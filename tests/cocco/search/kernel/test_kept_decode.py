@@ -22,7 +22,7 @@ from tests.helpers.twin_search import assert_same_search
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = replace(random_twin(seed), keep="auto")
@@ -30,7 +30,7 @@ def test_engines_agree_on_random_problems(seed):
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))])
 def test_engines_agree_with_tables(seed):
     """Reads and writes that cost apart, leakage and DRAM's background, in what is kept and in what it costs."""
     problem = with_tables(replace(random_twin(seed), keep="auto"), seed)
@@ -40,7 +40,7 @@ def test_engines_agree_with_tables(seed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(40, 400))
+@pytest.mark.parametrize("seed", range(20, 400))
 def test_engines_agree_on_many_random_problems(seed):
     assert_same_search(replace(random_twin(seed), keep="auto"), Settings(population=30, elite=3), 300, 1 + seed % 3)
 
@@ -51,10 +51,10 @@ def test_engines_agree_on_layers_of_every_kind(metric, batch):
     """Products, norms, groups, broadcast and rearranged maps beside kept tensors, in loop orders and in tiles."""
     problem = over_space(every_kind(), metric=metric, batch=batch, keep="auto")
     sizes = {"shared_buffer": tuple(range(2048, 40000, 1024))}
-    assert_same_search(replace(problem, buffers=sizes), Settings(population=30, elite=3), 200, 2)
+    assert_same_search(replace(problem, buffers=sizes), Settings(population=30, elite=3), 80, 2)
 
 
-@pytest.mark.parametrize("name", ["resnet50", "googlenet", "gpt", "randwire_a"])
+@pytest.mark.parametrize("name", ["googlenet", "gpt"])
 def test_engines_agree_on_networks_of_the_paper(name):
     problem = over_space(workloads.load(name), alpha=0.002, keep="auto")
     assert_same_search(problem, Settings(population=12, elite=2), 24, 2)

@@ -31,7 +31,7 @@ from workloads.network.network import Network
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seed", range(48))
+@pytest.mark.parametrize("seed", range(24))
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = random_twin(seed)
@@ -58,12 +58,12 @@ def test_engines_agree_where_slots_outgrow_64_bits(bandwidth, metric):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(48, 600))
+@pytest.mark.parametrize("seed", range(24, 600))
 def test_engines_agree_on_many_random_problems(seed):
     assert_same_search(random_twin(seed), Settings(population=30, elite=3), 300, 1 + seed % 3)
 
 
-@pytest.mark.parametrize("name", ["vgg16", "resnet50", "googlenet", "transformer"])
+@pytest.mark.parametrize("name", ["resnet50", "transformer"])
 def test_engines_agree_on_networks_of_the_paper(name):
     objective = Objective("energy", 0.002, (1.0,))
     problem = Problem((workloads.load(name),), Accelerator(shared_buffer=1), SharedBuffer().buffers, objective)

@@ -51,7 +51,7 @@ def test_random_genomes_of_random_problems_are_what_the_simulator_says(seeds):
     assert fits > 1.2 * len(seeds) and kept > 0.7 * len(seeds)
 
 
-@pytest.mark.parametrize("name", workloads.PAPER_NETWORKS)
+@pytest.mark.parametrize("name", ["vgg16", "googlenet", "gpt"])
 def test_random_genomes_of_networks_are_what_the_simulator_says(name):
     kept, fits = check(over_space(workloads.load(name), alpha=0.002, keep="auto"), 2)
     assert kept == fits == 2

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cocco
-from cocco.exploration import divided_search
+from cocco.exploration.searching import divided_search
 from cocco.search.pricing.samples import Rows
 from simulator import Accelerator
 from tests.helpers.search_graphs import chain
