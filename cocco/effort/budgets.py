@@ -29,12 +29,42 @@ PATTERN_STEPS = 16_000_000  #: ways to run a step that all patterns of a network
 WINDOW_STATES, WINDOW_STEPS = 60_000, 1_200_000  #: of one window: some 150 ms compiled
 REPRICE_STEPS = 2_000  #: steps that a window counts as beside its search: a plan is priced again
 
+# One memory, and all memories, of a search that proves what it answers (cocco.exploration.memories)
+KEPT_STEPS = 32_000_000  #: of one memory in a default search: about two seconds compiled
+KEPT_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
+PLAIN_STEPS = 4_000_000  #: of one memory with nothing kept: under a second compiled
+PLAIN_TOTAL = 30_000_000  #: of all together where a front or a limit is asked for, or a start
+PLAIN_PER_LAYER = 1_000_000  #: of all together in a default search, for each layer
+PLAIN_AGAIN = 4  #: times PLAIN_STEPS that one memory may take where all depends on it
+HARDWARE_STEPS = 2 * KEPT_STEPS  #: on given hardware: there is only one memory
+MEMORIES_STEPS = 10  #: times MAX_STEPS that the method "exact" takes for all memories together
+TIERS = (64, 8, 1, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
+AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and patterns of its own
+HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is solved, then the next comes
+IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
+FAILURES = 3  #: memories in a row that give up; then no more are tried for a default front or limit
+SECOND_SHARE = 64  #: a second proof takes a share of the first, where that solved no memory at all
+LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open
+
+# Sizes around an answer, and pairs of two buffers (nearby.py, pairs.py)
+SIZES_TOTAL = KEPT_TOTAL // 2  #: steps of all sizes that the margins ask about; of one size as in the proof
+SIZES_REST = KEPT_TOTAL // 4  #: steps of all others: a second or two
+SIZE_TIERS = (16, 1)  #: the budgets of one size are its share of these: easy sizes first
+PAIRS_TOTAL = KEPT_TOTAL * 3 // 8  #: steps of all pairs on their line: some four seconds
+PAIR_TIERS = (64, 8)  #: the budgets of one pair are its share of these: most take less than the first
+IN_VAIN = 16  #: pairs that give up with each budget, then the line is as good as it gets
+SETUP, SETUP_LAYER = 500_000, 13_000  #: steps that looking at one counts as, and at least for each layer
+
 # Plans that are made and improved (cocco.exploration.searching), where no proof comes first
 FIRST_PLAN_STEPS = 600_000  #: of one first plan of a network: a second compiled at most
 SAMPLE_STEPS, IMPROVING_STEPS = 20, 400  #: for each sample: of one first plan, and of the windows of a memory
 FURTHER_STEPS, FURTHER_SAMPLES = 800, 10_000  #: so many more for each of the first samples: DARTS needs them
 
 # Plans that have addresses (cocco.exploration.placing)
+OTHER_MEMORIES, OTHER_STEPS = (
+    8,
+    KEPT_STEPS // TIERS[1],
+)  #: memories that are asked for one, and steps of each
 SLACK_STEPS = 16 * WINDOW_STEPS  #: in all windows of a plan that is solved again in less room: some two seconds
 GRAPH_STEPS = 1_000_000  #: steps of the graph of all plans near the cheapest: GoogleNet's has 120,000 within 0.5 %
 NEXT_LOOKS = 200_000  #: states that are looked at for the next plan of it: about two seconds

@@ -12,13 +12,12 @@ from dataclasses import replace
 
 from cocco.bounds.kept_bounds import KeptBounds
 from cocco.candidates.genome import Genome
-from cocco.effort.budgets import MAX_STEPS
+from cocco.effort.budgets import HARDWARE_STEPS, KEPT_STEPS, KEPT_TOTAL, MAX_STEPS, MEMORIES_STEPS, SECOND_SHARE
 from cocco.effort.effort import Progress
 from cocco.effort.planned import Planned, confirmed
 from cocco.effort.stages import without_bounds
 from cocco.exploration import methods
 from cocco.exploration.memories.proof import Proof, prove
-from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.keeping import Best, genetic_search, improve
@@ -27,23 +26,20 @@ from cocco.problem.problem import Problem
 from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.genomes import Sample
 
-QUICK_HARDWARE = 2 * KEPT_STEPS  #: steps on given hardware: there is only one memory; our choice
 GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
 SHARE = 2  #: of the samples one in so many is left to the second search; our choice
-MANY = 10  #: times MAX_STEPS that the exact method takes for all memories together; our choice
-AGAIN = 64  #: the second proof takes a share of the first, where that solved no memory at all; our choice
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough: bool = False) -> Outcome:
     """Return the method's answer with kept tensors; is_thorough: "auto" takes the budgets of "exact"."""
     most = MAX_STEPS
     if method == "auto" and not is_thorough:
-        steps = question.budget(KEPT_STEPS if question.problem.buffers else QUICK_HARDWARE)
+        steps = question.budget(KEPT_STEPS if question.problem.buffers else HARDWARE_STEPS)
         return automatic(question, steps, question.budget(KEPT_TOTAL))
     if method == "auto":
-        return automatic(question, most, MANY * MAX_STEPS)
+        return automatic(question, most, MEMORIES_STEPS * MAX_STEPS)
     if method == "exact":
-        found = automatic(question, most, MANY * MAX_STEPS)
+        found = automatic(question, most, MEMORIES_STEPS * MAX_STEPS)
         return found._replace(method="exact", gave_up=not found.is_proven)
     return searched(question, method)
 
@@ -57,7 +53,7 @@ def automatic(question: Question, per_memory: int, in_total: int) -> Outcome:
     found = found._replace(bound=max(found.bound or 0.0, proof.lower_bound))
     if found.trace.is_stopped or (proof.best is not None and found.best.cost >= proof.best.cost):
         return found  # another proof would know no more than before
-    share = 1 if proof.solved else AGAIN
+    share = 1 if proof.solved else SECOND_SHARE
     again = prove(question.problem, found.best, question.engine, per_memory // share, in_total // share)
     assert again.best is not None
     found.trace.is_stopped = again.is_stopped

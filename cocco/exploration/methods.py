@@ -11,13 +11,12 @@ from cocco.bounds.certificate import unless_refuted
 from cocco.bounds.least import lower_bound
 from cocco.candidates.genome import Genome, groups_of
 from cocco.candidates.stream import Stream
-from cocco.effort.budgets import MAX_STEPS
+from cocco.effort.budgets import MAX_STEPS, PLAIN_AGAIN, PLAIN_PER_LAYER, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.effort.planned import Planned
 from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
 from cocco.effort.work_units import once
 from cocco.exploration.memories.proof import Proof, prove
-from cocco.exploration.memories.solved import PLAIN_STEPS, PLAIN_TOTAL
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.divided_search import search
 from cocco.exploration.searching.polish import polish
@@ -33,9 +32,6 @@ from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Pricer, Sample
 from cocco.search.pricing.subgraphs import SubgraphCosts
-
-PLAIN_PER_LAYER = 1_000_000  #: steps of all memories together in a default search, for each layer; our choice
-AGAIN = 4  #: times PLAIN_STEPS that one memory may take where all depends on it; our choice
 
 
 class Outcome(NamedTuple):
@@ -118,7 +114,7 @@ def automatic(question: Question, is_start: bool = False) -> Outcome:
     search comes first: its best cost rules out most memories, and its samples show how the cost falls. As the start of
     another search, only what is solved quickly is proved.
     """
-    problem, steps = question.problem, question.budget(AGAIN * PLAIN_STEPS)
+    problem, steps = question.problem, question.budget(PLAIN_AGAIN * PLAIN_STEPS)
     if not problem.buffers:
         proof = prove(problem, None, question.engine, steps, steps)
         if proof.is_stopped:
@@ -149,7 +145,7 @@ def exact(question: Question) -> Outcome:
 
     Ctrl-C on given hardware leaves greedy's partition.
     """
-    proof = prove(question.problem, None, question.engine, MAX_STEPS, AGAIN * MAX_STEPS)
+    proof = prove(question.problem, None, question.engine, MAX_STEPS, PLAIN_AGAIN * MAX_STEPS)
     found = _proven(question, proof)
     if proof.is_stopped and found is None:
         if question.problem.buffers:

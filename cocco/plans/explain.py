@@ -48,15 +48,15 @@ class Explained:
 class Explanation(Shown):
     """The subgraphs that do not fit and the most expensive ones, in execution order.
 
-    mended: the repaired partition, with every subgraph that does not fit replaced by its split, and what it costs; None
-    if all fit, or if a layer does not run even by itself.
+    repaired: the partition with every subgraph that does not fit replaced by its split, and what it costs; None if all
+    fit, or if a layer does not run even by itself.
     """
 
     evaluation: Evaluation
     subgraphs: tuple[Explained, ...]
-    mended: Partition | None
-    mended_evaluation: Evaluation | None
-    kept: KeptReasons | None = None  #: of a plan that keeps tensors on chip, or where it was asked for
+    repaired: Partition | None
+    repaired_evaluation: Evaluation | None
+    kept: KeptReasons | None = None  #: of a plan that keeps tensors on chip, or where it was requested
 
     def facts(self) -> dict[str, object]:
         """Return the status of the partition, which subgraphs are explained, and what repairs it."""
@@ -66,8 +66,11 @@ class Explanation(Shown):
             "infeasible": len(self.evaluation.infeasible),
             "explained": ", ".join(str(each.position) for each in self.subgraphs),
         }
-        if self.mended is not None and self.mended_evaluation is not None:
-            facts |= {"mended_subgraphs": len(self.mended), "mended_ema_bytes": self.mended_evaluation.ema_bytes}
+        if self.repaired is not None and self.repaired_evaluation is not None:
+            facts |= {
+                "repaired_subgraphs": len(self.repaired),
+                "repaired_ema_bytes": self.repaired_evaluation.ema_bytes,
+            }
         return facts
 
     def to_json(self) -> dict[str, Any]:
@@ -81,10 +84,10 @@ class Explanation(Shown):
             content["weights"] = [weights._asdict() for weights in each.bytes.weights]
             split = None if each.split is None else asdict(each.split)
             rows.append({"position": each.position, **content, "ema_bytes": each.ema_bytes, "split": split})
-        mended = None
-        if self.mended is not None and self.mended_evaluation is not None:
-            mended = {"partition": self.mended.names, "totals": self.mended_evaluation.to_json()["totals"]}
-        return {"explained": rows, "mended": mended} | (self.kept.to_json() if self.kept else {})
+        repaired = None
+        if self.repaired is not None and self.repaired_evaluation is not None:
+            repaired = {"partition": self.repaired.names, "totals": self.repaired_evaluation.to_json()["totals"]}
+        return {"explained": rows, "repaired": repaired} | (self.kept.to_json() if self.kept else {})
 
 
 def explain(
@@ -127,7 +130,7 @@ def explain(
     >>> network, chip = workloads.load("vgg16"), simulator.Accelerator(shared_buffer=2**18)
     >>> plan = simulator.Partition.from_groups(network, [["fc6", "fc7"]])
     >>> found = cocco.explain(network, plan, chip)
-    >>> found.mended == simulator.Partition.layerwise(network)
+    >>> found.repaired == simulator.Partition.layerwise(network)
     True
     """
     metric = metric or partition.metric
@@ -156,8 +159,8 @@ def explain(
     reasons = kept_reasons(network, partition, accelerator, tile_rule) if asks else None
     if evaluation.fits or not can_run:
         return Explanation(evaluation, explained, None, None, reasons)
-    mended = Partition.from_ids(network, groups, metric)
-    return Explanation(evaluation, explained, mended, evaluate(network, mended, accelerator, tile_rule), reasons)
+    repaired = Partition.from_ids(network, groups, metric)
+    return Explanation(evaluation, explained, repaired, evaluate(network, repaired, accelerator, tile_rule), reasons)
 
 
 def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric: Metric, dearest: int) -> set[int]:

@@ -14,19 +14,12 @@ from typing import NamedTuple
 
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import FAILURES, KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.effort.planned import Memory
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import of_value, point_with
-from cocco.exploration.memories.solved import (
-    FAILURES,
-    KEPT_STEPS,
-    KEPT_TOTAL,
-    PLAIN_STEPS,
-    PLAIN_TOTAL,
-    Memories,
-    Steps,
-)
+from cocco.exploration.memories.solved import Memories, Steps
 from cocco.exploration.question.judge import Judge
 from cocco.exploration.question.question import Question
 from cocco.problem.criteria import metric_of, metrics_of

@@ -13,22 +13,16 @@ from dataclasses import replace
 from itertools import product
 
 from cocco.candidates.rounding import SAME
-from cocco.effort.budgets import LAYERS, larger
+from cocco.effort.budgets import KEPT_STEPS, LAYERS, SETUP, SETUP_LAYER, SIZE_TIERS, larger
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.answers.result import Result
-from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories, Solved
+from cocco.exploration.memories.solved import Memories, Solved
 from cocco.problem.problem import Problem
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
-TOTAL = KEPT_TOTAL // 2  #: steps of all sizes; our choice: half of what the proof may take
-STEPS = KEPT_STEPS  #: of one size, as in the proof
-TIERS = (16, 1)  #: the budgets of one size are its share of these; our choice: easy sizes first
-REST = KEPT_TOTAL // 4  #: steps of all that the margins do not ask about; our choice: a second or two
-SETUP = 500_000  #: steps that looking at a size counts as; our choice: about what it takes besides
-SETUP_LAYER = 13_000  #: at least, for each layer, of sizes that nobody asked about; our choice: half a millisecond
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
 
 Plans = tuple[Partition, ...]
@@ -90,13 +84,13 @@ class Sizes:
 
     def solve(self, memory: Memory, below: float, budget: int, share: int = 1) -> Solved:
         """Return the cheapest plans of a size that cost less than `below`, if a share of its budget suffices."""
-        return self.table.solve(memory, min(budget, STEPS // share, self.table.quick), below)
+        return self.table.solve(memory, min(budget, KEPT_STEPS // share, self.table.quick), below)
 
     def settle(self, budget: int) -> None:
         """Solve the sizes that margins leave open, nearest first, each with a small budget, then with a larger one."""
         setup = larger(SETUP, self.problem.size)
         most_steps = budget
-        for share, memory in product(TIERS, list(self.around())):
+        for share, memory in product(SIZE_TIERS, list(self.around())):
             known = self.found[memory]
             open_limits = [most for most in self._limits() if known.kind(most) == "open"]
             if not open_limits:
@@ -124,7 +118,7 @@ class Sizes:
             known = self.found[memory]
             if memory in self.plans or known.cost is None:
                 continue
-            best = self.solve(memory, known.cost * (1 + 2 * SAME), STEPS).best
+            best = self.solve(memory, known.cost * (1 + 2 * SAME), KEPT_STEPS).best
             if best is not None:
                 self.plans[memory] = best.plans
                 cost = min(best.cost, known.cost)
@@ -135,7 +129,7 @@ class Sizes:
         if len(self.here) != 1:
             return
         setup, most_steps = max(SETUP, SETUP_LAYER * self.problem.size), budget
-        for share, memory in product(TIERS, list(self.around())):
+        for share, memory in product(SIZE_TIERS, list(self.around())):
             known = self.found[memory]
             most = math.inf if known.cost is None else known.cost
             if known.bound >= most * (1 - SAME):

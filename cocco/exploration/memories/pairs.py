@@ -13,18 +13,12 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cocco.candidates.rounding import SAME
-from cocco.effort.budgets import larger
+from cocco.effort.budgets import IN_VAIN, PAIR_TIERS, SETUP, SETUP_LAYER, larger
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import LISTED
 from cocco.exploration.memories.nearby import Plans, Sizes
-from cocco.exploration.memories.solved import KEPT_TOTAL, value_of
-
-LINE = KEPT_TOTAL * 3 // 8  #: steps of all pairs; our choice: some four seconds
-TIERS = (64, 8)  #: the budgets of one pair are its share of these; our choice: most take less than the first
-IN_VAIN = 16  #: pairs that give up with each budget, then the line is as good as it gets; our choice
-SETUP = 500_000  #: steps that looking at a pair counts as; our choice: about what it takes besides
-SETUP_LAYER = 13_000  #: at least, for each layer; our choice: half a millisecond
+from cocco.exploration.memories.solved import value_of
 
 
 class Open(NamedTuple):
@@ -43,7 +37,7 @@ def solve_line(sizes: Sizes, budget: int) -> None:
         return
     plans: dict[Memory, Plans] = {}
     setup, most_steps = max(larger(SETUP, problem.size), SETUP_LAYER * problem.size), budget
-    for share in TIERS:
+    for share in PAIR_TIERS:
         tried, in_vain = set[Memory](), 0
         while budget > setup and in_vain < IN_VAIN:
             following = max((each for each in _open(sizes) if each.memory not in tried), default=None)
@@ -68,7 +62,7 @@ def solve_line(sizes: Sizes, budget: int) -> None:
             sizes.plans[memory] = plans[memory]
         elif memory not in sizes.plans and budget > setup:  # only its price is known
             most = (sizes.found[memory].cost or math.inf) * (1 + 2 * SAME)
-            found = sizes.solve(memory, most, budget - setup, TIERS[0])
+            found = sizes.solve(memory, most, budget - setup, PAIR_TIERS[0])
             budget -= found.steps + setup
             if found.best is not None:
                 sizes.know(memory, found.best.value, found.best.cost)

@@ -21,18 +21,12 @@ from copy import copy
 from typing import NamedTuple
 
 from cocco.bounds.staircase import forced_step, no_limit
-from cocco.effort.budgets import LAYERS, smaller
+from cocco.effort.budgets import AGAIN, HOPELESS, IN_A_ROW, KEPT_STEPS, KEPT_TOTAL, LAYERS, LOOKS, TIERS, smaller
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
-from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, Memories
+from cocco.exploration.memories.solved import Memories
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-
-LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open; our choice
-TIERS = (64, 8, 1, 1, 0)  #: the budgets of one memory are its share of these; 0: AGAIN times as much
-AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and patterns of its own; our choice
-IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
-HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is solved, then the next comes; our choices
 
 
 class Proof(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cocco.effort.budgets import smaller
+from cocco.effort.budgets import PAIRS_TOTAL, SIZES_REST, SIZES_TOTAL, smaller
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import Ranges
 from cocco.exploration.answers.result import Result
@@ -19,10 +19,10 @@ def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | N
     tell("other sizes")
     size, found = question.problem.size, Sizes(Memories(question.problem, question.engine), result)
     if is_proven:
-        found.settle(question.budget(smaller(nearby.TOTAL, size)))
+        found.settle(question.budget(smaller(SIZES_TOTAL, size)))
         found.settle_ends()
-        found.settle_rest(question.budget(smaller(nearby.REST, size)))
-        pairs.solve_line(found, question.budget(smaller(pairs.LINE, size)))
+        found.settle_rest(question.budget(smaller(SIZES_REST, size)))
+        pairs.solve_line(found, question.budget(smaller(PAIRS_TOTAL, size)))
     else:
         found.carry()
         pairs.carry(found, nearby.CARRIED)

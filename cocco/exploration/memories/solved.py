@@ -17,18 +17,13 @@ from typing import NamedTuple
 from cocco.bounds.kept import cheapest_plans
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SUMMED
-from cocco.effort.budgets import MAX_STATES
+from cocco.effort.budgets import KEPT_STEPS, MAX_STATES, PLAIN_STEPS
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, in_memory
 
-KEPT_STEPS = 32_000_000  #: of one memory in a default search; our choice: about two seconds compiled
-KEPT_TOTAL = 256_000_000  #: of all memories together; those that are decided count half: the proof gets on
-PLAIN_STEPS = 4_000_000  #: of one memory with nothing kept; our choice: under a second compiled
-PLAIN_TOTAL = 30_000_000  #: of all together where a front or a limit is asked for, or a start; our choice
-FAILURES = 3  #: memories in a row that give up; then no more are tried for a default front or limit; our choice
 KNOWN = 64  #: memories whose floors and tables are kept for when they are tried again; our choice
 ALIKE = 1.05  #: times as large is the largest of the memories that share their patterns; our choice
 

@@ -12,17 +12,14 @@ from dataclasses import replace
 from itertools import islice
 
 from cocco.candidates.judge import judged_plans
+from cocco.effort.budgets import OTHER_MEMORIES, OTHER_STEPS
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.result import Result
-from cocco.exploration.memories.proof import TIERS
-from cocco.exploration.memories.solved import KEPT_STEPS, Memories, Steps
+from cocco.exploration.memories.solved import Memories, Steps
 from cocco.exploration.question.question import Question
 from cocco.problem.problem import Problem
-
-MEMORIES = 8  #: that are asked at most; our choice
-STEPS = KEPT_STEPS // TIERS[1]  #: of the exact search in each; our choice
 
 Placing = Callable[[Result], Result]  #: what gives an answer its addresses
 
@@ -36,10 +33,10 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
     best, table = found, Memories(problem, question.engine)
     nearest = _nearest(problem, problem.memory_of(found.accelerator))
     table.below = best.cost if best.placed else math.inf
-    tell("other memories", 0, MEMORIES, "memories")
-    steps = question.budget(STEPS)
-    for number, (_, solved) in enumerate(islice(table.next(nearest, Steps(steps)), MEMORIES), 1):
-        tell("other memories", number, MEMORIES, "memories")
+    tell("other memories", 0, OTHER_MEMORIES, "memories")
+    steps = question.budget(OTHER_STEPS)
+    for number, (_, solved) in enumerate(islice(table.next(nearest, Steps(steps)), OTHER_MEMORIES), 1):
+        tell("other memories", number, OTHER_MEMORIES, "memories")
         if solved.best is None:
             continue
         other = place(_with(problem, found, confirmed(problem, solved.best)))

@@ -13,11 +13,12 @@ from dataclasses import replace
 
 from cocco.bounds.least import gap
 from cocco.candidates.judge import judged_plans
+from cocco.effort.budgets import KEPT_STEPS
 from cocco.effort.planned import Memory, Planned, priced
 from cocco.effort.stages import tell
 from cocco.effort.status import Status
 from cocco.exploration.answers.result import Result
-from cocco.exploration.memories.solved import KEPT_STEPS, Memories, given_in, value_of
+from cocco.exploration.memories.solved import Memories, given_in, value_of
 from cocco.exploration.placing.cheapest import placed_plan
 from cocco.exploration.question.question import Question
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from cocco.effort.budgets import MAX_STEPS
+from cocco.effort.budgets import FAILURES, KEPT_STEPS, KEPT_TOTAL, MAX_STEPS
 from cocco.effort.planned import Planned
 from cocco.effort.work_units import once, precompute
 from cocco.exploration.answers.front import FrontPoint
@@ -15,7 +15,7 @@ from cocco.exploration.memories.front import (
     point_with,
     solved_points,
 )
-from cocco.exploration.memories.solved import FAILURES, KEPT_STEPS, KEPT_TOTAL, Steps
+from cocco.exploration.memories.solved import Steps
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.improve import improve_plans
 from cocco.exploration.searching.keeping import IMPROVING_STEPS, in_other_memory

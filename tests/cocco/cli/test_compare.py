@@ -85,7 +85,7 @@ def test_a_partition_that_runs_in_no_memory_has_no_capacity(folder):
 def test_an_explanation_names_bytes_split_and_capacity(folder):
     arguments = ("evaluate", "resnet50", "--partition", "deep.yaml", *MACHINE, "--explain")
     found = answer(cocco(*arguments, "--json", folder=folder), 1)
-    assert found.keys() == {"status", "infeasible", "explained", "mended"}
+    assert found.keys() == {"status", "infeasible", "explained", "repaired"}
     bad = next(row for row in found["explained"] if row["status"] == "infeasible")
     assert bad.keys() == {
         "position", "layers", "status", "reason", "order", "tile", "activation_bytes", "weight_bytes",
@@ -95,10 +95,10 @@ def test_an_explanation_names_bytes_split_and_capacity(folder):
         "tensor", "role", "main", "side", "main_bytes", "side_bytes", "dram_bytes"
     }  # fmt: skip
     assert bad["split"].keys() == {"parts", "ema_bytes", "energy_pj", "latency_cycles"}
-    mended = folder / "mended.json"
-    mended.write_text(json.dumps({"subgraphs": found["mended"]["partition"]}))
-    again = answer(cocco("evaluate", "resnet50", "--partition", mended, *MACHINE, "--json"))
-    assert again["totals"] == found["mended"]["totals"]
+    repaired = folder / "repaired.json"
+    repaired.write_text(json.dumps({"subgraphs": found["repaired"]["partition"]}))
+    again = answer(cocco("evaluate", "resnet50", "--partition", repaired, *MACHINE, "--json"))
+    assert again["totals"] == found["repaired"]["totals"]
     size = bad["fits_from"]["shared_buffer"]
     assert (
         cocco("evaluate", "resnet50", "--partition", "deep.yaml", "--shared-buffer", size, folder=folder).returncode

@@ -61,7 +61,7 @@ def test_budgets_of_proofs_grow_with_the_word(monkeypatch):
     monkeypatch.setattr(methods, "prove", prove)
     for word in LEVELS:
         cocco.explore(chain(4), space=SPACE, keep="none", effort=word, samples=60)
-    steps, total = methods.AGAIN * methods.PLAIN_STEPS, 4 * methods.PLAIN_PER_LAYER  # of four layers
+    steps, total = methods.PLAIN_AGAIN * methods.PLAIN_STEPS, 4 * methods.PLAIN_PER_LAYER  # of four layers
     assert asked == [(steps // 8, total // 8), (steps, total), (8 * steps, 8 * total)]
 
 

@@ -44,7 +44,7 @@ def ask(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
 def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, tmp_path):
-    whole, parts = json.loads(ask("--json")[1]), {"--addresses": ["addresses"], "--explain": ["explained", "mended"]}
+    whole, parts = json.loads(ask("--json")[1]), {"--addresses": ["addresses"], "--explain": ["explained", "repaired"]}
     assert whole["verified"] is None
     parts["--verify"] = ["verified", "checks", "subgraph_checks"]
     for name, key in [(name, key) for name, keys in parts.items() for key in keys]:
@@ -74,7 +74,7 @@ def test_a_partition_that_cannot_run_has_neither_addresses_nor_trace(asked, ask,
     plan = tmp_path / "whole.json"
     plan.write_text(json.dumps({"subgraphs": [["a1", "a2", "a0", "a3", "b1", "b2", "b0", "b3"]]}))
     code, out, err = ask(*asked, "--json", partition=str(plan), chip=("--shared-buffer", "8KB"))
-    keys = {"status", "infeasible", *(("explained", "mended") if "--explain" in asked else ())}
+    keys = {"status", "infeasible", *(("explained", "repaired") if "--explain" in asked else ())}
     assert code == 1 and json.loads(out).keys() == keys
     assert ("no trace" in err) == ("--trace" in asked) and not (tmp_path / "t.json").exists()
 

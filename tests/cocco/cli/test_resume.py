@@ -47,7 +47,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(resume, "STATE_SECONDS", 0.0)
     monkeypatch.setattr(resume, "STATE_SHARE", 0)
     monkeypatch.setattr(engine, "CALL", 1)
-    monkeypatch.setattr(kept, "QUICK_STEPS", 64)
+    monkeypatch.setattr(kept, "KEPT_STEPS", 64)
     monkeypatch.setattr(run, "PICTURES", ())
 
 

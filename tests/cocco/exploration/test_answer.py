@@ -46,7 +46,7 @@ def test_nothing_is_worse_with_kept_tensors(metric):
 def test_where_the_search_gives_up_the_answer_is_no_worse_and_claims_no_more_than_its_bound(monkeypatch):
     network = workloads.load("vgg16")
     plain = cocco.partition(network, CHIP, samples=300, keep="none")
-    monkeypatch.setattr("cocco.exploration.answer.QUICK_HARDWARE", 64)
+    monkeypatch.setattr("cocco.exploration.answer.HARDWARE_STEPS", 64)
     found = cocco.partition(network, CHIP, samples=300, keep="auto")
     assert found.cost <= plain.cost
     assert found.status == "feasible" and found.lower_bound is not None and found.lower_bound < found.cost

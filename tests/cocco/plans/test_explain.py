@@ -1,4 +1,4 @@
-"""Explanations: the split is the best of all cuts, what is mended runs, and the capacities are exact."""
+"""Explanations: the split is the best of all cuts, what is repaired runs, and the capacities are exact."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_a_chain_by_hand():
     assert only.bytes.status == "infeasible" and only.bytes.reason == "weights exceed the weight buffer"
     assert only.bytes.fits_from == {"global_buffer": 8192, "weight_buffer": 2304}
     assert [len(part) for part in only.split.parts] in ([1, 3], [2, 2], [3, 1])
-    assert only.split.ema_bytes == 4 * 576 + 4 * 512 == explained.mended_evaluation.ema_bytes
-    assert explained.mended.names == only.split.parts
+    assert only.split.ema_bytes == 4 * 576 + 4 * 512 == explained.repaired_evaluation.ema_bytes
+    assert explained.repaired.names == only.split.parts
 
 
 def test_what_fits_is_explained_by_what_its_split_would_cost():
@@ -54,7 +54,7 @@ def test_what_fits_is_explained_by_what_its_split_would_cost():
     (only,) = explained.subgraphs
     assert only.bytes.status == "held" and only.ema_bytes == 4 * 576 + 2 * 512
     assert only.split.ema_bytes == only.ema_bytes + 2 * 512
-    assert explained.mended is None and explained.mended_evaluation is None
+    assert explained.repaired is None and explained.repaired_evaluation is None
 
 
 def test_the_dearest_are_explained_and_all_that_do_not_fit():
@@ -72,7 +72,7 @@ def test_the_dearest_are_explained_and_all_that_do_not_fit():
 
 @settings(deadline=None, max_examples=50)
 @given(networks(most=7), st.data(), MACHINES, st.integers(600, 9000), st.booleans())
-def test_what_is_mended_runs_and_no_cut_is_better(network, data, machine, size, shared):
+def test_what_is_repaired_runs_and_no_cut_is_better(network, data, machine, size, shared):
     buffers = {"shared_buffer": size} if shared else {"global_buffer": size // 2, "weight_buffer": size // 2}
     chip = Accelerator(**buffers, **machine)
     plan = random_plan(network, data)
@@ -81,10 +81,10 @@ def test_what_is_mended_runs_and_no_cut_is_better(network, data, machine, size, 
     assert {each.bytes.layers for each in explained.subgraphs} >= {each.layers for each in evaluation.infeasible}
     short = {name for each in evaluation.infeasible for name in each.layers}
     stuck = {each.layers[0] for each in evaluate(network, Partition.layerwise(network), chip).infeasible}
-    assert (explained.mended is None) == (evaluation.fits or bool(short & stuck))
-    if explained.mended is not None:
-        assert explained.mended_evaluation.fits
-        assert explained.mended_evaluation == evaluate(network, explained.mended, chip)
+    assert (explained.repaired is None) == (evaluation.fits or bool(short & stuck))
+    if explained.repaired is not None:
+        assert explained.repaired_evaluation.fits
+        assert explained.repaired_evaluation == evaluate(network, explained.repaired, chip)
     if len(evaluation.infeasible) > 1:
         return
     for each in explained.subgraphs:
@@ -125,6 +125,6 @@ def test_without_the_compiled_engine_the_answer_is_the_same(monkeypatch):
     names = [layer.name for layer in network.layers]
     plan = Partition.from_groups(network, [[f"{names[0]}..{names[9]}"], [f"{names[10]}..{names[24]}"]])
     found = cocco.explain(network, plan, chip)
-    assert found.mended is not None and found.mended_evaluation.fits
+    assert found.repaired is not None and found.repaired_evaluation.fits
     monkeypatch.setattr(compiled, "engine_name", lambda *_: "reference")
     assert cocco.explain(network, plan, chip) == found

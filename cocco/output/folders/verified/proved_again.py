@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cocco.effort.budgets import KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.effort.planned import priced
 from cocco.exploration.memories.proof import prove
-from cocco.exploration.memories.solved import KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.verified.recomputed import WorkedOut
 from cocco.search.kernel.choice import engine_name

@@ -25,10 +25,10 @@ def explanation_text(found: Explanation, is_listed: bool = False) -> Iterator[st
         yield "\n".join([_head(each), _tensors(each.bytes), *(f"  {line}" for line in _advice(each))])
     if found.kept is not None:
         yield from reasons_text(found.kept, is_listed)
-    if found.mended_evaluation is not None and found.mended is not None:
-        cost = found.mended_evaluation
+    if found.repaired_evaluation is not None and found.repaired is not None:
+        cost = found.repaired_evaluation
         yield (
-            f"With every subgraph that does not fit split like that: {counted(len(found.mended), 'subgraph')}, "
+            f"With every subgraph that does not fit split like that: {counted(len(found.repaired), 'subgraph')}, "
             f"off-chip traffic {megabytes(cost.ema_bytes)}, energy {cost.energy_pj * 1e-9:.3f} mJ "
             "(--json prints the partition)."
         )

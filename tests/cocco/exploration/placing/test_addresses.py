@@ -190,7 +190,7 @@ def test_another_memory_is_chosen_where_changes_cost_more(monkeypatch: pytest.Mo
     assert problem is not None
     asked = question_of(problem) | {"metric": problem.objective.metric, "alpha": problem.objective.alpha}
     found = cocco.explore(**asked, samples=60)
-    monkeypatch.setattr(other_memories, "MEMORIES", 0)
+    monkeypatch.setattr(other_memories, "OTHER_MEMORIES", 0)
     stayed = cocco.explore(**asked, samples=60)
     assert found.placed and stayed.placed and stayed.lower_bound == found.lower_bound
     assert stayed.lower_bound < found.cost < stayed.cost
