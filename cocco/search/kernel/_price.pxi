@@ -27,8 +27,8 @@ cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
     cdef Updates* columns = w.updates[1]
     cdef i64 u, v, met, copied, total = 0, written = 0, weight = 0, crossed = 0
     cdef bint is_full = starts_full(s, &w.tiling, ROWS)
-    lay_updates(s, &w.tiling, ROWS, is_full, rows)
-    lay_updates(s, &w.tiling, COLUMNS, starts_full(s, &w.tiling, COLUMNS), columns)
+    fill_updates(s, &w.tiling, ROWS, is_full, rows)
+    fill_updates(s, &w.tiling, COLUMNS, starts_full(s, &w.tiling, COLUMNS), columns)
     for v in s.tensors[:s.layer_count]:
         written += net.size_bytes[v]
         if net.weight_bytes[v]:
@@ -55,7 +55,7 @@ cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves
     cdef Subgraph* s = &w.subgraph
     cdef i64 u, core, down, copied, read = 0, written = 0, crossing = 0
     cdef bint rows_full = starts_full(s, &w.tiling, ROWS)
-    lay_updates(s, &w.tiling, ROWS, rows_full, w.updates[0])
+    fill_updates(s, &w.tiling, ROWS, rows_full, w.updates[0])
     for v in s.tensors[:s.layer_count]:
         written += net.size_bytes[v]
     for u in s.tensors[:s.tensor_count]:

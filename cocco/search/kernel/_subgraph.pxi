@@ -83,16 +83,16 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
     """simulator.model.subgraph.regions.derive_tiling."""
     cdef Subgraph* s = &w.subgraph
     cdef bint both_ways = w.way == BY_COLUMNS
-    cdef int status = lay_tiles(s, ROWS, rows, m.is_exact, False, &w.rates[0], &w.steps, w.tiles[0])
+    cdef int status = fill_tiles(s, ROWS, rows, m.is_exact, False, &w.rates[0], &w.steps, w.tiles[0])
     w.tiling.is_exact, w.tiling.rows, w.tiling.columns = m.is_exact, w.tiles[0], w.tiles[1]
     if status == FITS and s.is_square and rows == columns and not both_ways:
         w.tiling.columns = w.tiles[0]
     elif status == FITS and w.columns != columns:
-        status = lay_tiles(s, COLUMNS, columns, m.is_exact, both_ways, w.across, &w.steps, w.tiles[1])
+        status = fill_tiles(s, COLUMNS, columns, m.is_exact, both_ways, w.across, &w.steps, w.tiles[1])
         w.columns = columns
     return join_axes(s, widths_of(net, w), &w.tiling) if status == FITS else status
 
 
 cdef i64 allocate_regions(Net* net, Work* w) noexcept nogil:
     """simulator.model.subgraph.regions.allocate_regions; return the bytes of all regions."""
-    return lay_regions(&w.subgraph, &w.tiling, widths_of(net, w), w.cell_bytes, w.regions)
+    return fill_regions(&w.subgraph, &w.tiling, widths_of(net, w), w.cell_bytes, w.regions)

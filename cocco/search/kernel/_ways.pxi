@@ -116,7 +116,7 @@ cdef int hold_shared(
     if m.bands > 1:
         if w.subgraph.has_whole_edge:
             return FITS
-        status = lay_bands(&w.subgraph, w.across, m.bands, &w.bands)
+        status = fill_bands(&w.subgraph, w.across, m.bands, &w.bands)
         if status != FITS:
             return status
         if not has_border(&w.subgraph, &w.bands):

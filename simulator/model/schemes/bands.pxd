@@ -16,5 +16,5 @@ cdef struct Bands:
 
 
 cdef Band band_of(Bands* bands, i64 tensor, i64 core, i64 width) noexcept nogil
-cdef int lay_bands(Subgraph* subgraph, AxisRates* rates, i64 cores, Bands* bands) noexcept nogil
+cdef int fill_bands(Subgraph* subgraph, AxisRates* rates, i64 cores, Bands* bands) noexcept nogil
 cdef bint has_border(Subgraph* subgraph, Bands* bands) noexcept nogil

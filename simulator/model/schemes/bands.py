@@ -45,12 +45,12 @@ def derive_bands(subgraph: Subgraph, cores: int) -> Bands | None:
     rates, bands = rates_of(subgraph, COLUMNS), Bands({}, {})
     if rates is None:
         return None
-    lay_bands(subgraph, rates, cores, bands)
+    fill_bands(subgraph, rates, cores, bands)
     return bands
 
 
-def lay_bands(subgraph: Subgraph, rates: AxisRates, cores: int, bands: Bands) -> int:
-    """Put in the columns between two borders, and the most of a core, for every tensor."""
+def fill_bands(subgraph: Subgraph, rates: AxisRates, cores: int, bands: Bands) -> int:
+    """Fill in the columns between two borders, and the most of a core, for every tensor."""
     width, unit = subgraph.geometry.extent[COLUMNS], 1
     for u in subgraph.tensors[: subgraph.tensor_count]:
         unit = max(unit, ceil_div(width[u], rates.rate[u]))

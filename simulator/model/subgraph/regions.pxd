@@ -21,6 +21,6 @@ cdef struct Tiling:
 
 
 cdef int join_axes(Subgraph* subgraph, i64* widths, Tiling* tiling) noexcept nogil
-cdef i64 lay_regions(
+cdef i64 fill_regions(
     Subgraph* subgraph, Tiling* tiling, i64* widths, i64* cell_bytes, Region* regions
 ) noexcept nogil

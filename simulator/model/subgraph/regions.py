@@ -71,7 +71,7 @@ def derive_tiling(
 
 
 def join_axes(subgraph: Subgraph, widths: Mapping[int, int] | list[int], tiling: Tiling) -> int:
-    """Put in what follows from the tiles of both axes. widths: the columns of each tensor in a core."""
+    """Fill in what follows from the tiles of both axes. widths: the columns of each tensor in a core."""
     tiling.rows_run_alone, tiling.is_one_operation = True, not subgraph.has_whole_edge
     for u in subgraph.tensors[: subgraph.tensor_count]:
         if tiling.columns[u].size < widths[u]:
@@ -107,18 +107,18 @@ def allocate_regions(
     """
     geometry, regions = subgraph.geometry, dict[int, Region]()
     cell_bytes = {u: geometry.held_bytes(u, groups, cores) * samples for u in subgraph.tensors}
-    lay_regions(subgraph, tiling, geometry.extent[COLUMNS] if bands is None else bands, cell_bytes, regions)
+    fill_regions(subgraph, tiling, geometry.extent[COLUMNS] if bands is None else bands, cell_bytes, regions)
     return regions
 
 
-def lay_regions(
+def fill_regions(
     subgraph: Subgraph,
     tiling: Tiling,
     widths: Mapping[int, int] | list[int],
     cell_bytes: dict[int, int],
     regions: dict[int, Region],
 ) -> int:
-    """Put in the regions of every tensor, and return their bytes. cell_bytes: of a position of each tensor."""
+    """Fill in the regions of every tensor, and return their bytes. cell_bytes: of a position of each tensor."""
     total = 0
     for u in subgraph.tensors[: subgraph.tensor_count]:
         rows, columns = tiling.rows[u], tiling.columns[u].size

@@ -20,7 +20,7 @@ cdef struct Steps:
     i64* length
 
 
-cdef int lay_tiles(
+cdef int fill_tiles(
     Subgraph* subgraph, int axis, i64 output_tile, bint is_exact, bint both_ways, AxisRates* rates, Steps* steps,
     Tile* tiles
 ) noexcept nogil

@@ -60,7 +60,7 @@ def derive_tiles(
     rates, tiles = rates_of(subgraph, axis), dict[int, Tile]()
     if rates is None:
         return None
-    lay_tiles(subgraph, axis, output_tile, rule == "exact", both_ways, rates, Steps(), tiles)
+    fill_tiles(subgraph, axis, output_tile, rule == "exact", both_ways, rates, Steps(), tiles)
     return tiles
 
 
@@ -73,7 +73,7 @@ def rates_of(subgraph: Subgraph, axis: int) -> AxisRates | None:
     return found
 
 
-def lay_tiles(
+def fill_tiles(
     subgraph: Subgraph,
     axis: int,
     output_tile: int,
@@ -83,7 +83,7 @@ def lay_tiles(
     steps: Steps,
     tiles: dict[int, Tile],
 ) -> int:
-    """Put in the tile of every tensor: stages 2 and 3, consumers first."""
+    """Fill in the tile of every tensor: stages 2 and 3, consumers first."""
     status = derive_steps(subgraph, axis, output_tile, steps)
     if status == FITS:
         status = count_updates(subgraph, rates, steps)
@@ -145,6 +145,9 @@ def derive_rates(subgraph: Subgraph, axis: int, rates: AxisRates) -> int:
                     return SHORT
                 continue
             common = gcd(mine, other)
+            if joined == u and mine == common:  # as a rule, of the first reader
+                component[u], rate[u] = into, other // common
+                continue
             for w in subgraph.consumers_first[:done]:
                 if component[w] == into:
                     rate[w] = product(rate[w], mine // common)

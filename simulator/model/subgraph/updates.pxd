@@ -11,6 +11,6 @@ cdef struct Updates:
 
 
 cdef Updates updates_of(i64 first, i64 step, i64 extent) noexcept nogil
-cdef void lay_updates(Subgraph* subgraph, Tiling* tiling, int axis, bint is_full, Updates* updates) noexcept nogil
+cdef void fill_updates(Subgraph* subgraph, Tiling* tiling, int axis, bint is_full, Updates* updates) noexcept nogil
 cdef bint are_at_once(Tiling* tiling, int axis) noexcept nogil
 cdef bint starts_full(Subgraph* subgraph, Tiling* tiling, int axis) noexcept nogil

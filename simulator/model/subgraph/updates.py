@@ -33,13 +33,13 @@ def derive_updates(subgraph: Subgraph, tiling: Tiling) -> tuple[dict[int, Update
     Rows of one operation are made together, except for an output: its region holds one tile, so it goes tile by tile.
     """
     rows, columns = dict[int, Updates](), dict[int, Updates]()
-    lay_updates(subgraph, tiling, ROWS, starts_full(subgraph, tiling, ROWS), rows)
-    lay_updates(subgraph, tiling, COLUMNS, starts_full(subgraph, tiling, COLUMNS), columns)
+    fill_updates(subgraph, tiling, ROWS, starts_full(subgraph, tiling, ROWS), rows)
+    fill_updates(subgraph, tiling, COLUMNS, starts_full(subgraph, tiling, COLUMNS), columns)
     return rows, columns
 
 
-def lay_updates(subgraph: Subgraph, tiling: Tiling, axis: int, is_full: bool, updates: dict[int, Updates]) -> None:
-    """Put in the updates of every layer along one axis. is_full: from starts_full."""
+def fill_updates(subgraph: Subgraph, tiling: Tiling, axis: int, is_full: bool, updates: dict[int, Updates]) -> None:
+    """Fill in the updates of every layer along one axis. is_full: from starts_full."""
     for v in subgraph.layers[: subgraph.layer_count]:
         extent = subgraph.geometry.extent[axis][v]
         tile = tiling.rows[v] if axis == ROWS else tiling.columns[v]
