@@ -13,7 +13,14 @@ cdef extern from *:
     int mul_overflows(long long a, long long b, long long* r) noexcept nogil
 
 cdef enum:
+    SIGNED = -1     # makes C compare the next two as signed numbers
+    FAR = 0x10000000000
     LIMIT = 0x1000000000000000
+
+cdef enum:  # how a part answers
+    FITS = 0
+    SHORT = 1
+    OVERFLOW = 2
 
 
 cdef inline i64 imin(i64 a, i64 b) noexcept nogil:
@@ -54,4 +61,4 @@ cdef inline i64 product(i64 a, i64 b) noexcept nogil:
 
 
 cdef inline i64 lcm(i64 a, i64 b) noexcept nogil:
-    return product(a // gcd(a, b), b)
+    return a if a == b else product(a // gcd(a, b), b)

@@ -6,8 +6,10 @@ import math
 
 from workloads.network.layers.types import row_bytes
 
-__all__ = ["LIMIT", "ceil_div", "floor_div", "gcd", "lcm", "product", "row_bytes"]
+__all__ = ["FAR", "FITS", "LIMIT", "OVERFLOW", "SHORT", "ceil_div", "floor_div", "gcd", "lcm", "product", "row_bytes"]
 
+FITS, SHORT, OVERFLOW = range(3)  #: how a compiled part answers
+FAR = math.inf  #: what a position may not exceed, 2^40 in compiled text: it is multiplied by strides without a check
 LIMIT = math.inf  #: what a count may not exceed; the compiled text answers OVERFLOW above 2^60
 gcd, lcm = math.gcd, math.lcm
 

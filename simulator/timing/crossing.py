@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
-from simulator.model.schemes.channels import dealt_crossing
-from simulator.model.schemes.columns import column_crossing, column_moves, weights_crossing
+from simulator.model.schemes.bands import band_of
+from simulator.model.schemes.channels import dealt_moves
+from simulator.model.schemes.columns import Times, column_moves, weights_crossing
 from simulator.model.schemes.ways import MirroredColumns
-from simulator.model.subgraph.regions import Residency
 from simulator.model.subgraph.subgraph import COLUMNS
 from simulator.model.subgraph.updates import derive_updates
 
@@ -25,12 +25,13 @@ def crossing_of(model: SubgraphModel, price: Price) -> dict[int, int]:
         return dict.fromkeys(model.subgraph.layers, price.crossbar_bytes)
     way, held, batch = model.way(price), model.residency(price), model.rules.batch
     if not isinstance(way, MirroredColumns):
-        found = dealt_crossing(model.subgraph, held.tiling, way.crew.deal)
+        found = dealt_moves(model.subgraph, held.tiling, held.regions, way.crew.deal)[1]
         return {v: batch * size for v, size in found.items()}
-    passing = _weights(model, way, held, price.at_once)
     if way.bands is None:
-        return passing
-    found = column_crossing(model.subgraph, held.tiling, way.bands, way.crew.bands)
+        rows, columns = derive_updates(model.subgraph, held.tiling)
+        return _weights(way, {v: [rows[v].times * columns[v].times] for v in rows}, price.at_once)
+    _, found, updates = column_moves(model.subgraph, held.tiling, held.regions, way.bands, way.crew.bands)
+    passing = _weights(way, updates, price.at_once)
     return {v: batch * found[v] + passing[v] for v in model.subgraph.layers}
 
 
@@ -53,20 +54,15 @@ def working_cores(model: SubgraphModel, price: Price) -> dict[int, tuple[int, ..
             team * crew.bands + core
             for team in range(crew.teams)
             for core in range(crew.bands)
-            if bands.of(v, core, width[v]).extent
+            if band_of(bands, v, core, width[v]).stop > band_of(bands, v, core, width[v]).late
         )
         for v in layers
     }
 
 
-def _weights(model: SubgraphModel, way: MirroredColumns, held: Residency, at_once: int) -> dict[int, int]:
+def _weights(way: MirroredColumns, updates: Times, at_once: int) -> dict[int, int]:
     """Return the weights that cross for each layer: held, once to each core that works; rotated, at every update."""
-    subgraph, crew = model.subgraph, way.crew
-    if way.bands is not None:
-        updates = column_moves(subgraph, held.tiling, held.regions, way.bands, crew.bands)[2]
-    else:
-        rows, columns = derive_updates(subgraph, held.tiling)
-        updates = {v: [rows[v].times * columns[v].times] for v in subgraph.layers}
+    subgraph, crew = way.subgraph, way.crew
     ends = [crew.batch * team // crew.teams for team in range(crew.teams + 1)]
     rounds = [-(-(stop - first) // at_once) for first, stop in pairwise(ends)]
     if way.scheme == "rotated":

@@ -30,14 +30,14 @@ cdef int price_beside(
     if kept is not NULL:
         keep_tensors(net, w, kept)
     if (count > 1 or kept is not NULL or memory.elsewhere) and m.max_regions:
-        if w.tensors + memory.elsewhere > m.max_regions:
+        if w.subgraph.tensor_count + memory.elsewhere > m.max_regions:
             return SHORT
     if left < 0:
         return SHORT
     if count == 1 and m.has_loops:
         if loops is NULL:
-            loops = &net.loops[w.ids[0]]
-        return price_in_loops(net, m, w, loops, net.loop_cycles[w.ids[0]], memory, row, &best)
+            loops = &net.loops[layers[0]]
+        return price_in_loops(net, m, w, loops, net.loop_cycles[layers[0]], memory, row, &best)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
@@ -48,7 +48,7 @@ cdef int price_in_loops(
     Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Best* best
 ) noexcept nogil:
     """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most."""
-    cdef i64 v = w.ids[0]
+    cdef i64 v = w.subgraph.tensors[0]
     cdef Room room
     cdef LoopGoal goal
     cdef int status
@@ -75,12 +75,10 @@ cdef int price_in_loops(
 cdef Outputs outputs_of(Net* net, Work* w) noexcept nogil:
     """The tallest and the widest of the outputs that no layer of the subgraph reads."""
     cdef Outputs last
-    cdef i64 u
     last.rows = last.columns = 0
-    for u in range(w.layers):
-        if w.first[u] == w.first[u + 1]:
-            last.rows = imax(last.rows, net.extent[0][w.ids[u]])
-            last.columns = imax(last.columns, net.extent[1][w.ids[u]])
+    for v in w.subgraph.tensors[:w.subgraph.layer_count]:
+        if not w.subgraph.reader_count[v]:
+            last.rows, last.columns = imax(last.rows, net.extent[0][v]), imax(last.columns, net.extent[1][v])
     return last
 
 
@@ -146,7 +144,7 @@ cdef int held_bytes(Net* net, Machine* m, Work* w, i64 rows, i64 columns, i64 at
     """SubgraphModel._need of so many samples; leaves the tiling and the regions in w."""
     cdef int status = derive_tiling(net, m, w, rows, columns)
     if status == FITS:
-        need[0] = at_once * allocate_regions(net, m, w)
+        need[0] = at_once * allocate_regions(net, w)
     return status
 
 

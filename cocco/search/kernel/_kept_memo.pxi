@@ -81,14 +81,14 @@ cdef int floor_again(
     status = floor_of(net, m, w, layers, count, passing, spare, &weights)
     if status != FITS:
         return status
-    if memo.floors_used + 2 * w.tensors > FLOOR_ARENA:
+    if memo.floors_used + 2 * w.subgraph.tensor_count > FLOOR_ARENA:
         memset(memo.floors, 0, FLOOR_ENTRIES * sizeof(FloorEntry))
         memo.floors_used = 0
     entry.hash, entry.at, entry.weights, entry.is_passing = h, memo.floors_used, weights, passing
-    entry.count, entry.inputs = <int32_t>count, <int32_t>(w.tensors - count)
-    memcpy(memo.floor_arena + entry.at, w.ids, w.tensors * sizeof(i64))
-    memcpy(memo.floor_arena + entry.at + w.tensors, spare, w.tensors * sizeof(i64))
-    memo.floors_used += 2 * w.tensors
+    entry.count, entry.inputs = <int32_t>count, <int32_t>(w.subgraph.tensor_count - count)
+    memcpy(memo.floor_arena + entry.at, w.subgraph.tensors, w.subgraph.tensor_count * sizeof(i64))
+    memcpy(memo.floor_arena + entry.at + w.subgraph.tensor_count, spare, w.subgraph.tensor_count * sizeof(i64))
+    memo.floors_used += 2 * w.subgraph.tensor_count
     return FITS
 
 
@@ -102,23 +102,23 @@ cdef int floor_of(
     need = dealt_weights(net, m, w)
     status = spread_all_rates(net, w)
     if status == FITS:
+        deal_out(net, m, w, BY_CHANNELS, 1)
         status = derive_tiling(net, m, w, side, side)
     if status != FITS:
         return status
-    allocate_regions(net, m, w)
-    held = need
-    for i in range(w.tensors):
-        takes[i] = (w.main_bytes[i] + w.side_bytes[i])
-        held += takes[i]
+    held = need + allocate_regions(net, w)
+    for i in range(w.subgraph.tensor_count):
+        u = w.subgraph.tensors[i]
+        takes[i] = w.regions[u].main_bytes + w.regions[u].side_bytes
     if count == 1 and m.has_loops:
         words = ceil_div(net.channels[layers[0]], m.alignment)
         passing = ceil_div(need, words) + m.alignment * m.samples
-        for i in range(1, w.tensors):
-            passing += net.whole[w.ids[i]]
+        for i in range(1, w.subgraph.tensor_count):
+            passing += net.whole[w.subgraph.tensors[i]]
         if (m.is_shared and held > passing) or must_pass:  # must_pass: of separate buffers only
             takes[0], need = m.alignment * m.samples, ceil_div(need, words)
-            for i in range(1, w.tensors):
-                takes[i] = net.whole[w.ids[i]]
+            for i in range(1, w.subgraph.tensor_count):
+                takes[i] = net.whole[w.subgraph.tensors[i]]
     weights[0] = need if m.is_shared else 0
     return FITS
 

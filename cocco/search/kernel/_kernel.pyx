@@ -14,7 +14,7 @@ from libc.string cimport memcmp, memcpy, memmove, memset
 from cpython.exc cimport PyErr_CheckSignals
 
 from cocco.search.kernel._model cimport *
-from simulator.integers cimport ceil_div, floor_div, i64, imax, imin, row_bytes, u64
+from simulator.integers cimport FITS, OVERFLOW, SHORT, ceil_div, floor_div, i64, imax, imin, row_bytes, u64
 
 from itertools import chain
 
@@ -98,7 +98,7 @@ cdef class Kernel:
             self.net.stride[axis] = self._hold([x for rule in rules for x in rule.geometry.stride[axis]])
             self.net.upsample[axis] = self._hold([x for rule in rules for x in rule.geometry.upsample[axis]])
             self.net.padding[axis] = self._hold([x for rule in rules for x in rule.geometry.padding[axis]])
-        self.net.is_square = self._hold([_is_square(rules[i].geometry, t) for i, t in order])
+        self.net.is_square = self._hold([rules[i].geometry.is_square[t] for i, t in order])
         self.net.channels = self._hold([rules[i].geometry.channels[t] for i, t in order])
         self.net.bits = self._hold([rules[i].geometry.network.tensors[t].bits for i, t in order])
         self.net.row_bytes = self._hold([rules[i].geometry.row_bytes[t] for i, t in order])
@@ -114,15 +114,13 @@ cdef class Kernel:
         self.net.producers = self._hold([p for each in producers for p in each])
         self.net.producer_start = self._hold(_starts(producers))
         readers = [
-            [x for v, is_local, is_whole in rules[i].geometry.readers[t] for x in (ids[i][v], is_local, is_whole)]
-            for i, t in order
+            (ids[i][each.layer], each.local, each.whole, *_heard_of(rules[i], each.layer, t))
+            for i, t in order for each in rules[i].geometry.readers[t]
         ]
-        self.net.readers = self._hold([x for each in readers for x in each])
-        self.net.reader_start = self._hold([start // 3 for start in _starts(readers)])
+        self.net.readers = <Reader*>self._hold([x for each in readers for x in each])
+        self.net.reader_start = self._hold(_starts([rules[i].geometry.readers[t] for i, t in order]))
         rule = rules[0]
         self._fill_cores(problem, layers)
-        heard = [x for i, t in order for x in _heard_of(rules[i], t)]
-        self.net.heard, self.net.passed = self._hold(heard[::2]), self._hold(heard[1::2])
         self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
         self.machine.cores, self.machine.batch = rule.cores, rule.batch
         self.machine.max_regions = rule.max_regions or 0
@@ -381,7 +379,7 @@ cdef class Scratch:
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
         cdef i64 v
-        self.block[0] = calloc(37 * n + 5 * edges, sizeof(i64))
+        self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
         self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
@@ -451,21 +449,21 @@ cdef i64* take(i64** at, i64 count) noexcept:
 
 
 cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
+    cdef Subgraph* s = &w.subgraph
     cdef int i
     w.stamp = 0
-    w.seen, w.local, w.ids, w.first = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    w.any_whole, w.on_chip = take(&at, n), take(&at, n)
+    w.seen, w.cell_bytes = take(&at, n), take(&at, n)
+    s.tensors, s.consumers_first, s.reader_count = take(&at, n), take(&at, n), take(&at, n)
+    s.layers, s.readers = s.tensors, <Reader**>take(&at, n)
+    s.is_whole, s.on_chip = take(&at, n), take(&at, n)
     for i in range(2):
-        w.component[i], w.rate[i] = take(&at, n), take(&at, n)
-        w.axis[i].step, w.axis[i].size = take(&at, n), take(&at, n)
-        w.axis[i].lead, w.axis[i].updates = take(&at, n), take(&at, n)
-        w.axis[i].ends, w.axis[i].count = take(&at, n), take(&at, n)
-    w.numerator, w.denominator, w.stack, w.length = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    w.merged, w.held, w.main_rows, w.main_columns = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    w.side_rows, w.side_columns, w.main_bytes, w.side_bytes = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
-    w.unit, w.most = take(&at, n), take(&at, n)
-    w.heard, w.passed = take(&at, edges), take(&at, edges)
-    w.reader, w.is_local, w.is_whole = take(&at, edges), take(&at, edges), take(&at, edges)
+        w.rates[i].component, w.rates[i].rate = take(&at, n), take(&at, n)
+        w.tiles[i], w.updates[i] = <Tile*>take(&at, 4 * n), <Updates*>take(&at, 4 * n)
+    w.steps.step, w.steps.updates, w.steps.length = take(&at, n), take(&at, n), take(&at, n)
+    w.tiling.merged, w.tiling.held = take(&at, n), take(&at, n)
+    w.regions = <Region*>take(&at, 6 * n)
+    w.bands.unit, w.bands.most = take(&at, n), take(&at, n)
+    w.readers = <Reader*>take(&at, 5 * edges)
 
 
 cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
@@ -477,24 +475,12 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
     return at
 
 
-def _heard_of(rules, u):
-    """Return for each reader of a tensor the bytes of a position that its cores read, and those that cross."""
-    found = []
-    for v, _, _ in rules.geometry.readers[u]:
-        if rules.cores == 1:
-            found += [rules.geometry.row_bytes[u], 0]
-            continue
-        heard = rules.crew.deal.heard(rules.geometry.network, v, u)
-        found += [heard.total, heard.total - heard.own]
-    return found
-
-
-def _is_square(geometry, t):
-    """Return whether the rows of a tensor, and the windows of the layer that makes it, are as its columns."""
-    pairs = [geometry.extent]
-    if t < len(geometry.reach[0]):
-        pairs += [geometry.reach, geometry.stride, geometry.upsample, geometry.padding]
-    return all(rows[t] == columns[t] for rows, columns in pairs)
+def _heard_of(rules, v, u):
+    """Return the bytes of a position of a tensor that the cores of a layer read, and those that cross."""
+    if rules.cores == 1:
+        return rules.geometry.row_bytes[u], 0
+    heard = rules.crew.deal.heard(rules.geometry.network, v, u)
+    return heard.total, heard.total - heard.own
 
 
 def _starts(lists):

@@ -5,6 +5,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy
 
 from simulator.integers cimport gcd, mul_overflows
+from simulator.model.schemes.columns cimport ColumnsMet, Sweep
+from simulator.model.subgraph.subgraph cimport COLUMNS, ROWS
 
 import numpy as np
 
@@ -15,10 +17,7 @@ from workloads.network.layers.types import row_bytes as bytes_of_row
 
 include "simulator/model/parts.pxi"
 include "_subgraph.pxi"
-include "_tiling.pxi"
 include "_price.pxi"
-include "_bands.pxi"
-include "_columns.pxi"
 include "_choice.pxi"
 include "_ways.pxi"
 include "_kept_layers.pxi"

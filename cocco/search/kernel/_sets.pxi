@@ -51,63 +51,56 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
 
 cdef bint all_apart(Net* net, Work* w) noexcept nogil:
     """SubgraphCosts._parts"""
-    cdef i64 i
-    for i in range(w.layers):
-        if net.unit[w.ids[i]] == 1:
+    cdef i64 v
+    for v in w.subgraph.tensors[:w.subgraph.layer_count]:
+        if net.unit[v] == 1:
             return False
     return True
 
 
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
-    cdef i64 need, u, t, k, i, v, gv, height, width, band, element, room, size_h, size_w, least, total = 0, shared = 0
+    cdef i64 need, u, k, v, height, width, band, element, room, size_h, size_w, slack_h, slack_w, least
+    cdef i64 total = 0, shared = 0
     cdef bint in_parts
-    cdef i64* rows = w.axis[0].step     # asked of each tensor: steps, then slacks
-    cdef i64* columns = w.axis[1].step
-    cdef i64* slack_h = w.axis[0].lead
-    cdef i64* slack_w = w.axis[1].lead
+    cdef Subgraph* s = &w.subgraph
+    cdef i64* rows = w.steps.step       # asked of each tensor
+    cdef i64* columns = w.steps.updates
     collect(net, w, layers, count)
     in_parts = m.is_apart and all_apart(net, w)
     need = 0 if in_parts else ceil_div(w.weights, m.cores)
     room = memory.activations - need if m.is_shared else memory.activations
     if room < 0 or (not m.is_shared and need > memory.weights):
         return False
-    if count > 1 and m.max_regions and w.tensors > m.max_regions:
+    if count > 1 and m.max_regions and s.tensor_count > m.max_regions:
         return False
-    for i in range(w.tensors):
-        u = w.layers - 1 - i if i < w.layers else i
+    for u in s.consumers_first[:s.tensor_count]:
         rows[u] = columns[u] = 1
-        slack_h[u] = slack_w[u] = 0
-        for k in range(w.first[u], w.first[u + 1]):
-            if w.is_local[k]:
-                v = w.reader[k]
-                gv = w.ids[v]
-                height, width = net.extent[0][gv], net.extent[1][gv]
-                height = (height if w.any_whole[v] else imin(rows[v], height)) * net.stride[0][gv]
-                width = (width if w.any_whole[v] else imin(columns[v], width)) * net.stride[1][gv]
-                rows[u] = imax(rows[u], ceil_div(height, net.upsample[0][gv]))
-                columns[u] = imax(columns[u], ceil_div(width, net.upsample[1][gv]))
-                slack_h[u] = imax(slack_h[u], floor_div(net.reach[0][gv] - net.stride[0][gv], net.upsample[0][gv]))
-                slack_w[u] = imax(slack_w[u], floor_div(net.reach[1][gv] - net.stride[1][gv], net.upsample[1][gv]))
-        t = w.ids[u]
-        height, width, band = net.extent[0][t], net.extent[1][t], ceil_div(net.extent[1][t], m.bands)
-        element = element_bytes(net, m, t, 1, 1)
-        least = element_bytes(net, m, t, 1, m.cores)  # of dealt channels
+        slack_h = slack_w = 0
+        for k in range(s.reader_count[u]):
+            if s.readers[u][k].local:
+                v = s.readers[u][k].layer
+                height, width = net.extent[0][v], net.extent[1][v]
+                height = (height if s.is_whole[v] else imin(rows[v], height)) * net.stride[0][v]
+                width = (width if s.is_whole[v] else imin(columns[v], width)) * net.stride[1][v]
+                rows[u] = imax(rows[u], ceil_div(height, net.upsample[0][v]))
+                columns[u] = imax(columns[u], ceil_div(width, net.upsample[1][v]))
+                slack_h = imax(slack_h, floor_div(net.reach[0][v] - net.stride[0][v], net.upsample[0][v]))
+                slack_w = imax(slack_w, floor_div(net.reach[1][v] - net.stride[1][v], net.upsample[1][v]))
+        height, width, band = net.extent[0][u], net.extent[1][u], ceil_div(net.extent[1][u], m.bands)
+        element = element_bytes(net, m, u, 1, 1)
+        least = element_bytes(net, m, u, 1, m.cores)  # of dealt channels
         if in_parts:
-            least = imin(least, row_bytes(m.alignment, net.bits[t]))
-        if w.any_whole[u]:
+            least = imin(least, row_bytes(m.alignment, net.bits[u]))
+        if s.is_whole[u]:
             total += height * width * least
             shared += height * width * element
             continue
-        size_h = imin(imin(rows[u], height) + slack_h[u], height)
-        size_w = imin(imin(columns[u], width) + slack_w[u], width)
-        total += least * imin(
-            size_h * size_w + imin(slack_h[u], height) * width, imin(height * size_w, size_h * width)
-        )
+        size_h = imin(imin(rows[u], height) + slack_h, height)
+        size_w = imin(imin(columns[u], width) + slack_w, width)
+        total += least * imin(size_h * size_w + imin(slack_h, height) * width, imin(height * size_w, size_h * width))
         size_w = imin(size_w, band)
-        shared += element * imin(
-            size_h * size_w + imin(slack_h[u], height) * band, imin(height * size_w, size_h * band)
-        )
+        shared += element * imin(size_h * size_w + imin(slack_h, height) * band, imin(height * size_w, size_h * band))
     return total <= room or (m.bands > 1 and shared <= room)
 
 

@@ -1,78 +1,98 @@
 # One subgraph of the network: simulator/model/subgraph/subgraph.py
 
-cdef inline i64 lcm_within(i64 a, i64 b, int* overflow) noexcept nogil:
-    cdef long long r
-    if a == b or b == 1:
-        return a
-    if a == 1:
-        return b
-    if mul_overflows(a // gcd(a, b), b, &r) or r > (<i64>1 << 40):
-        overflow[0] = 1
-        return 1
-    return r
-
-
 cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil:
     """The subgraph of these layers (ascending): in(S), out(S), readers inside (simulator.model.subgraph.subgraph.Subgraph)."""
-    cdef i64 i, j, u, v, n, total, here
+    cdef Subgraph* s = &w.subgraph
+    cdef Reader* into = w.readers
+    cdef i64 i, j, u, v, n = count
     w.stamp += 1
-    w.layers = count
-    w.weights = w.inputs = w.outputs = w.has_whole = w.columns = w.any_kept = w.arriving = 0
-    w.way, w.groups = CHANNELS, 1
-    w.is_square = 1
+    w.weights = w.inputs = w.outputs = w.columns = w.arriving = 0
+    w.way, w.groups = BY_CHANNELS, 1
+    s.geometry, s.layer_count = net, count
+    s.has_whole_edge, s.any_kept, s.is_square = 0, 0, 1
     for i in range(count):
         v = layers[i]
         w.seen[v] = w.stamp
-        w.local[v] = i
-        w.ids[i] = v
+        s.tensors[i] = s.consumers_first[count - 1 - i] = v
         w.weights += net.weight_bytes[v]
-    n = count
     for i in range(count):
-        v = layers[i]
-        for j in range(net.producer_start[v], net.producer_start[v + 1]):
+        for j in range(net.producer_start[layers[i]], net.producer_start[layers[i] + 1]):
             u = net.producers[j]
-            if w.seen[u] != w.stamp:
-                w.seen[u] = w.stamp
-                w.local[u] = n
-                w.ids[n] = u
+            if w.seen[u] != w.stamp and w.seen[u] != -w.stamp:
+                w.seen[u] = -w.stamp
+                s.tensors[n] = s.consumers_first[n] = u
                 w.inputs += net.size_bytes[u]
                 n += 1
-    w.tensors = n
-    total = 0
+    s.tensor_count = n
     for i in range(n):
-        u = w.ids[i]
-        w.first[i] = total
-        w.is_square &= net.is_square[u]
-        w.any_whole[i] = 0
+        u = s.tensors[i]
+        s.readers[u], s.is_whole[u] = into, 0
+        s.is_square &= net.is_square[u]
         for j in range(net.reader_start[u], net.reader_start[u + 1]):
-            v = net.readers[3 * j]
-            if w.seen[v] == w.stamp and w.local[v] < count:
-                w.reader[total] = w.local[v]
-                w.is_local[total] = net.readers[3 * j + 1]
-                w.is_whole[total] = net.readers[3 * j + 2]
-                w.heard[total], w.passed[total] = net.heard[j], net.passed[j]
-                w.any_whole[i] |= w.is_whole[total]
-                total += 1
-        w.has_whole |= w.any_whole[i]
-        if i < count:
-            if net.is_output[u] or total - w.first[i] < net.reader_start[u + 1] - net.reader_start[u]:
-                w.outputs += net.size_bytes[u]
-    w.first[n] = total
+            if w.seen[net.readers[j].layer] == w.stamp:
+                into[0] = net.readers[j]
+                s.is_whole[u] |= into.whole
+                into += 1
+        s.reader_count[u] = into - s.readers[u]
+        s.has_whole_edge |= s.is_whole[u]
+        if i < count and (net.is_output[u] or s.reader_count[u] < net.reader_start[u + 1] - net.reader_start[u]):
+            w.outputs += net.size_bytes[u]
 
 
 cdef void keep_tensors(Net* net, Work* w, Kept* kept) noexcept nogil:
     """The subgraph that was collected, with tensors that stay on chip."""
-    cdef i64 u, t
-    w.any_kept, w.inputs, w.outputs, w.arriving = 1, 0, 0, 0
-    for u in range(w.tensors):
-        t = w.ids[u]
-        w.on_chip[u] = has(kept.on_chip, t)
-        if u >= w.layers and has(kept.loaded, t):
-            w.inputs += net.size_bytes[t]
-            w.arriving += net.size_bytes[t] * w.on_chip[u]
-        if u < w.layers and has(kept.written, t):
-            w.outputs += net.size_bytes[t]
+    cdef Subgraph* s = &w.subgraph
+    cdef i64 i, u
+    w.inputs, w.outputs, w.arriving, s.any_kept = 0, 0, 0, 1
+    for i in range(s.tensor_count):
+        u = s.tensors[i]
+        s.on_chip[u] = has(kept.on_chip, u)
+        if i >= s.layer_count and has(kept.loaded, u):
+            w.inputs += net.size_bytes[u]
+            w.arriving += net.size_bytes[u] * s.on_chip[u]
+        if i < s.layer_count and has(kept.written, u):
+            w.outputs += net.size_bytes[u]
 
 
-cdef inline bint is_on_chip(Work* w, i64 u) noexcept nogil:
-    return w.any_kept and w.on_chip[u]
+cdef int spread_all_rates(Net* net, Work* w) noexcept nogil:
+    """Of both axes; where columns are as rows, those of rows. SHORT also where a layer runs in no subgraph of several."""
+    cdef Subgraph* s = &w.subgraph
+    cdef i64 i
+    cdef int status
+    for i in range(s.layer_count if s.layer_count > 1 else 0):
+        if net.alone[s.tensors[i]]:
+            return SHORT
+    status = derive_rates(s, ROWS, &w.rates[0])
+    w.across = &w.rates[0 if s.is_square else 1]
+    return status if status != FITS or s.is_square else derive_rates(s, COLUMNS, w.across)
+
+
+cdef void deal_out(Net* net, Machine* m, Work* w, i64 way, i64 groups) noexcept nogil:
+    """The subgraph that was collected, shared by the cores in this way."""
+    w.way, w.groups = way, groups
+    for u in w.subgraph.tensors[:w.subgraph.tensor_count]:
+        w.cell_bytes[u] = element_bytes(net, m, u, groups, m.cores if way == BY_CHANNELS else 1)
+
+
+cdef inline i64* widths_of(Net* net, Work* w) noexcept nogil:
+    """The columns of each tensor in the core that has the most."""
+    return w.bands.most if w.way == BY_COLUMNS else net.extent[1]
+
+
+cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noexcept nogil:
+    """simulator.model.subgraph.regions.derive_tiling."""
+    cdef Subgraph* s = &w.subgraph
+    cdef bint both_ways = w.way == BY_COLUMNS
+    cdef int status = lay_tiles(s, ROWS, rows, m.is_exact, False, &w.rates[0], &w.steps, w.tiles[0])
+    w.tiling.is_exact, w.tiling.rows, w.tiling.columns = m.is_exact, w.tiles[0], w.tiles[1]
+    if status == FITS and s.is_square and rows == columns and not both_ways:
+        w.tiling.columns = w.tiles[0]
+    elif status == FITS and w.columns != columns:
+        status = lay_tiles(s, COLUMNS, columns, m.is_exact, both_ways, w.across, &w.steps, w.tiles[1])
+        w.columns = columns
+    return join_axes(s, widths_of(net, w), &w.tiling) if status == FITS else status
+
+
+cdef i64 allocate_regions(Net* net, Work* w) noexcept nogil:
+    """simulator.model.subgraph.regions.allocate_regions; return the bytes of all regions."""
+    return lay_regions(&w.subgraph, &w.tiling, widths_of(net, w), w.cell_bytes, w.regions)

@@ -2,17 +2,17 @@
 
 cdef i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil:
     """Bytes of weights of the core that makes the most channels."""
-    cdef i64 v, total = 0
+    cdef i64 total = 0
     if m.cores == 1:
         return w.weights
-    for v in range(w.layers):
-        total += net.dealt_weights[w.ids[v]]
+    for v in w.subgraph.tensors[:w.subgraph.layer_count]:
+        total += net.dealt_weights[v]
     return total
 
 
 cdef inline i64 samples_of(Machine* m, Work* w) noexcept nogil:
     """Samples of one core."""
-    return m.batch if w.way == CHANNELS else m.samples
+    return m.batch if w.way == BY_CHANNELS else m.samples
 
 
 cdef i64 cycles_apart(Net* net, i64 v, i64 groups) noexcept nogil:
@@ -26,24 +26,22 @@ cdef i64 cycles_apart(Net* net, i64 v, i64 groups) noexcept nogil:
 
 cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noexcept nogil:
     """OneCore.work and moves, of the tiling and the regions in w."""
-    cdef i64 v, gv
     cdef bint is_full
     moves.cycles = 0
-    for v in range(w.layers):
-        gv = w.ids[v]
-        if w.way == CHANNELS:
-            moves.cycles += net.cycles[gv] if w.groups == 1 else cycles_apart(net, gv, w.groups)
+    for v in w.subgraph.tensors[:w.subgraph.layer_count]:
+        if w.way == BY_CHANNELS:
+            moves.cycles += net.cycles[v] if w.groups == 1 else cycles_apart(net, v, w.groups)
         else:
-            moves.cycles += cycles_of_columns(net, m, gv, w.most[v] if w.way == COLUMNS else net.extent[1][gv])
-    if w.way == COLUMNS:
-        is_full = takes_all(net, w)
+            moves.cycles += cycles_of_columns(net, m, v, widths_of(net, w)[v])
+    if w.way == BY_COLUMNS:
+        is_full = takes_all(&w.subgraph, &w.tiling, &w.bands)
         column_moves(net, m, w, is_full, moves)
         pass_weights(net, m, w, is_full, at_once, moves)
         return
     moved(net, w, moves)
     moves.buffered, moves.written = m.batch * moves.buffered, m.batch * moves.written
     moves.crossing = m.batch * moves.crossing
-    if w.way == CHANNELS:
+    if w.way == BY_CHANNELS:
         moves.weights_written = w.weights
         moves.weights_read = ceil_div(m.batch, at_once) * moves.weights_read
     else:
@@ -58,18 +56,18 @@ cdef int price_ways(
     cdef Outputs last = outputs_of(net, w)
     cdef int status
     best.found = 0
-    if w.layers == 1 and net.alone[w.ids[0]]:  # no way holds an attention
-        status = SHORT if w.any_kept else offer_loops(net, m, w, memory, &last, &best)
+    if w.subgraph.layer_count == 1 and net.alone[w.subgraph.tensors[0]]:  # no way holds an attention
+        status = SHORT if w.subgraph.any_kept else offer_loops(net, m, w, memory, &last, &best)
         if status == FITS and best.found:
             row[0] = best.row
         return status if status != FITS or best.found else SHORT
-    w.way = CHANNELS
+    deal_out(net, m, w, BY_CHANNELS, 1)
     status = hold_in_way(net, m, w, left, dealt_weights(net, m, w), memory, &last, &best)
-    if status == FITS and m.is_apart and w.layers > 1:
+    if status == FITS and m.is_apart and w.subgraph.layer_count > 1:
         status = hold_apart(net, m, w, left, memory, &last, &best)
-    if status == FITS and m.cores > 1 and m.is_exact and not w.any_kept:
+    if status == FITS and m.cores > 1 and m.is_exact and not w.subgraph.any_kept:
         status = hold_shared(net, m, w, left, memory, &last, &best)
-    if status == FITS and w.layers == 1 and m.cores > 1 and not w.any_kept:
+    if status == FITS and w.subgraph.layer_count == 1 and m.cores > 1 and not w.subgraph.any_kept:
         status = offer_loops(net, m, w, memory, &last, &best)
     if status != FITS:
         return status
@@ -81,13 +79,13 @@ cdef int price_ways(
 
 cdef i64 most_groups(Net* net, Machine* m, Work* w) noexcept nogil:
     """simulator.model.subgraph.apart.groups_apart: the number whose divisors are those of the groups."""
-    cdef i64 i, units = 0, channels = 0
-    for i in range(w.layers):
-        units = gcd(units, net.unit[w.ids[i]])
+    cdef i64 units = 0, channels = 0
+    for v in w.subgraph.tensors[:w.subgraph.layer_count]:
+        units = gcd(units, net.unit[v])
     if units == 1:
         return 1
-    for i in range(w.tensors):
-        channels = gcd(channels, net.channels[w.ids[i]])
+    for u in w.subgraph.tensors[:w.subgraph.tensor_count]:
+        channels = gcd(channels, net.channels[u])
     if not units:
         units = 1 if channels % m.alignment else channels // m.alignment
     return gcd(units, channels)
@@ -101,7 +99,7 @@ cdef int hold_apart(
     cdef int status = FITS
     for groups in range(2, most + 1):
         if most % groups == 0:
-            w.groups = groups
+            deal_out(net, m, w, BY_CHANNELS, groups)
             status = hold_in_way(net, m, w, left, w.weights // groups, memory, last, best)
             if status != FITS:
                 break
@@ -116,15 +114,17 @@ cdef int hold_shared(
     cdef i64 each
     cdef int status
     if m.bands > 1:
-        status = derive_bands(net, m, w)
+        if w.subgraph.has_whole_edge:
+            return FITS
+        status = lay_bands(&w.subgraph, w.across, m.bands, &w.bands)
         if status != FITS:
-            return FITS if status == SHORT else status
-        if not any_border(net, w):
+            return status
+        if not has_border(&w.subgraph, &w.bands):
             return FITS
         w.columns = 0  # those of another sweep
     elif m.teams == 1:
         return FITS
-    w.way = COLUMNS if m.bands > 1 else SAMPLES
+    deal_out(net, m, w, BY_COLUMNS if m.bands > 1 else BY_SAMPLES, 1)
     for each in range(2 if w.weights else 1):
         w.is_held = each == 0
         status = hold_in_way(
@@ -159,7 +159,7 @@ cdef int offer_loops(
     """A layer in a loop order, in each way to share it: simulator.model.schemes.looped.loop_ways."""
     cdef Best found
     cdef Row row
-    cdef i64 i, v = w.ids[0]
+    cdef i64 i, v = w.subgraph.tensors[0]
     cdef int status
     for i in range(net.loop_start[v], net.loop_start[v + 1]):
         status = price_in_loops(net, m, w, &net.loops[i], net.loop_cycles[i], memory, &row, &found)

@@ -57,7 +57,7 @@ class Met(NamedTuple):
     live: int  #: rows met before a tile and needed by it or later, at most
 
 
-RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW = "ring", "rows", "side", "slide", "block", "block-row"
+RING, WHOLE_ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW = "ring", "rows", "side", "slide", "block", "block-row"
 WHOLE, ROW, WORD = "whole", "row", "word"
 
 
@@ -119,7 +119,7 @@ def _modes_of(rows: Met, columns: Met) -> Iterator[Mode]:
     if columns.tiles == 1:
         yield Mode(RING, rows.ring * columns.union, rows.union * columns.union, 0)
         if rows.most < rows.ring:
-            yield Mode(ROWS, rows.most * columns.union, rows.visits * columns.union, 0)
+            yield Mode(WHOLE_ROWS, rows.most * columns.union, rows.visits * columns.union, 0)
         return
     main = rows.most * columns.ring
     if rows.live:

@@ -34,7 +34,7 @@ cdef struct Met:
 
 cdef enum:  # axes.Mode: MODES of _loop_layers.pxi
     RING
-    ROWS
+    WHOLE_ROWS
     SIDE
     SLIDE
     BLOCK

@@ -12,7 +12,7 @@ from simulator.mapping.mappers import Work
 from simulator.model.schemes.dealing import Deal
 from simulator.model.subgraph.regions import Region, Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.subgraph.traffic import often, results_of, rows_again, window_elements, work_of
+from simulator.model.subgraph.traffic import often, results_of, rows_again, windows_met, work_of
 from simulator.model.subgraph.updates import derive_updates, starts_full
 
 
@@ -30,46 +30,28 @@ def dealt_moves(
     regions: Mapping[int, Region],
     deal: Deal,
     works: Mapping[int, Work] | None = None,
-) -> tuple[tuple[int, int], int]:
-    """Return (buffer traffic without DRAM transfers, writes in it) of one sample, and the bytes that cross.
+) -> tuple[tuple[int, int], dict[int, int]]:
+    """Return (buffer traffic without DRAM transfers, writes in it) of one sample, and the bytes that cross by layer.
 
     Weights never cross: each core reads those of its own channels.
     """
     geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
     total, written = results_of(subgraph, works)
-    crossing = 0
+    crossing = dict.fromkeys(subgraph.layers, 0)
     for u in subgraph.tensors:
         for v, local, whole in subgraph.readers[u]:
             heard, met = deal.heard(geometry.network, v, u), 0
             if local:
-                met = window_elements(geometry, ROWS, v, u, rows[v])
-                met *= window_elements(geometry, COLUMNS, v, u, columns[v])
+                met = windows_met(geometry, v, u, rows[v], columns[v])
                 total += often(met * heard.total, work_of(works, v).inputs)
             if whole:
                 again = rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
                 total += often(again * heard.total, work_of(works, v).weights)
                 met += again
-            crossing += met * (heard.total - heard.own)
+            crossing[v] += met * (heard.total - heard.own)
         if regions[u].side_bytes:
-            again = rows_again(subgraph, tiling, regions[u], u, is_full)
+            again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
     return (total, written), crossing
-
-
-def dealt_crossing(subgraph: Subgraph, tiling: Tiling, deal: Deal) -> dict[int, int]:
-    """Return the bytes of one sample that cross for each layer: the crossing of `dealt_moves` by reader."""
-    geometry, (rows, columns) = subgraph.geometry, derive_updates(subgraph, tiling)
-    found = dict.fromkeys(subgraph.layers, 0)
-    for u in subgraph.tensors:
-        for v, local, whole in subgraph.readers[u]:
-            heard, met = deal.heard(geometry.network, v, u), 0
-            if local:
-                met = window_elements(geometry, ROWS, v, u, rows[v]) * window_elements(
-                    geometry, COLUMNS, v, u, columns[v]
-                )
-            if whole:
-                met += rows[v].times * columns[v].times * geometry.extent[ROWS][u] * geometry.extent[COLUMNS][u]
-            found[v] += met * (heard.total - heard.own)
-    return found

@@ -7,88 +7,97 @@ crosses. Weights are dealt evenly and passed on at every update (rotated), or ev
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import accumulate
 from typing import NamedTuple
 
-from simulator.model.schemes.bands import Band, Bands
+from simulator.integers import floor_div
+from simulator.model.schemes.bands import Band, Bands, band_of
 from simulator.model.subgraph.regions import Region, Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.subgraph.traffic import rows_again, window_elements, window_of_layer, window_sum
-from simulator.model.subgraph.updates import derive_updates, starts_full
+from simulator.model.subgraph.traffic import mirror, rows_again, window_elements, window_of_layer, window_sum
+from simulator.model.subgraph.updates import Updates, derive_updates, starts_full, updates_of
 
-Updates = Mapping[int, list[int]]
+Times = Mapping[int, list[int]]
 
 
 class Sweep(NamedTuple):
-    """The updates of one core along the columns of a layer, counted from its border."""
+    """The updates of one core along the columns of a layer, counted from its border; none where it has no columns."""
 
     band: Band
-    first: int  #: where the first that makes something ends
-    step: int
-
-    @property
-    def times(self) -> int:
-        """How many there are."""
-        if not self.band.extent:
-            return 0
-        return 1 + max(0, -(-(self.band.stop - self.first) // self.step))
+    updates: Updates
 
 
-def _sweep_of(subgraph: Subgraph, tiling: Tiling, bands: Bands, tensor: int, core: int, is_full: bool) -> Sweep:
+class ColumnsMet(NamedTuple):
+    """The columns of a tensor that one core's windows meet, and how many of them lie with its neighbour."""
+
+    columns: int
+    crossing: int
+
+
+def sweep_of(subgraph: Subgraph, tiling: Tiling, bands: Bands, v: int, core: int, is_full: bool) -> Sweep:
     """Return the updates of one core; the first takes everything before it as well, where that fits into every core."""
-    tile = tiling.columns[tensor]
-    band = bands.of(tensor, core, subgraph.geometry.extent[COLUMNS][tensor])
+    tile = tiling.columns[v]
+    band = band_of(bands, v, core, subgraph.geometry.extent[COLUMNS][v])
+    if band.stop <= band.late:
+        return Sweep(band, Updates(band.stop, 1, band.stop, 0))
     if tiling.rows_run_alone:
-        return Sweep(band, band.stop, max(1, band.extent))
-    start = 1 if is_full else min(1, -(tile.lead // tile.step))
-    update = max(start, (band.late - tile.lead) // tile.step + 1)
-    return Sweep(band, tile.step * update + tile.lead, tile.step)
+        return Sweep(band, Updates(band.stop, band.stop - band.late, band.stop, 1))
+    update = 1 if is_full else min(1, -floor_div(tile.lead, tile.step))
+    update = max(update, floor_div(band.late - tile.lead, tile.step) + 1)
+    return Sweep(band, updates_of(tile.step * update + tile.lead, tile.step, band.stop))
 
 
-def _takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
+def takes_all(subgraph: Subgraph, tiling: Tiling, bands: Bands) -> bool:
     """Return whether, for every tensor that is read, the first update fits together with everything before it."""
-    return all(
-        min(tile.step + tile.lead, bands.most[u]) <= min(tile.size, bands.most[u])
-        for u, tile in tiling.columns.items()
-        if subgraph.readers[u]
-    )
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        tile, most = tiling.columns[u], bands.most[u]
+        if subgraph.reader_count[u] and min(tile.step + tile.lead, most) > min(tile.size, most):
+            return False
+    return True
+
+
+def columns_met(subgraph: Subgraph, bands: Bands, v: int, u: int, core: int, sweep: Sweep) -> ColumnsMet:
+    """Return the columns of tensor u that the windows of one core's sweep of layer v meet."""
+    width = subgraph.geometry.extent[COLUMNS][u]
+    own, window = band_of(bands, u, core, width), window_of_layer(subgraph.geometry, COLUMNS, v)
+    low, high = -own.border, width - own.border
+    if own.is_mirrored:
+        window, low, high = mirror(window), own.border - width, own.border
+    met = window_sum(window, low, high, sweep.band.late, sweep.updates)
+    return ColumnsMet(met, met - window_sum(window, own.late, own.stop, sweep.band.late, sweep.updates))
 
 
 def column_moves(
     subgraph: Subgraph, tiling: Tiling, regions: Mapping[int, Region], bands: Bands, cores: int
-) -> tuple[tuple[int, int], int, Updates]:
-    """Return what one sample moves on these cores: (buffer traffic without DRAM transfers, writes in it), and crossing.
+) -> tuple[tuple[int, int], dict[int, int], Times]:
+    """Return what one sample moves on these cores: (buffer traffic without DRAM transfers, writes in it).
 
-    Third, the updates of every core, by layer.
+    Second, what crosses by layer, without weights; third, the updates of every core by layer.
     """
     geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
     is_full = starts_full(subgraph, tiling, ROWS)
     sweeps = _sweeps(subgraph, tiling, bands, cores)
-    written, read, crossing = sum(geometry.size_bytes[v] for v in subgraph.layers), 0, 0
+    written, read = sum(geometry.size_bytes[v] for v in subgraph.layers), 0
+    crossing = dict.fromkeys(subgraph.layers, 0)
     for u in subgraph.tensors:
-        width = geometry.extent[COLUMNS][u]
         for v, _, _ in subgraph.readers[u]:
             down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
-            window = window_of_layer(geometry, COLUMNS, v)
             for core, sweep in enumerate(sweeps[v]):
-                if not sweep.times:
-                    continue
-                own, way = bands.of(u, core, width), window.mirrored if sweep.band.is_mirrored else window
-                where = sweep.band.late, sweep.first, sweep.step, sweep.band.stop
-                met = window_sum(way, own.inside(width), *where)
-                read += down * met
-                crossing += down * (met - window_sum(way, (own.late, own.stop), *where))
+                if sweep.updates.times:
+                    met = columns_met(subgraph, bands, v, u, core, sweep)
+                    read += down * met.columns
+                    crossing[v] += down * met.crossing
         if regions[u].side_bytes:
-            copied = rows_again(subgraph, tiling, regions[u], u, is_full) * width * geometry.row_bytes[u]
+            again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
+            copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             read, written = read + copied, written + copied
-    updates = {v: [rows[v].times * sweep.times for sweep in sweeps[v]] for v in subgraph.layers}
+    updates = {v: [rows[v].times * sweep.updates.times for sweep in sweeps[v]] for v in subgraph.layers}
     return (written + read, written), crossing, updates
 
 
 def _sweeps(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, list[Sweep]]:
     """Return the updates of every core, by layer."""
-    is_full = _takes_all(subgraph, tiling, bands)
-    return {v: [_sweep_of(subgraph, tiling, bands, v, core, is_full) for core in range(cores)] for v in subgraph.layers}
+    is_full = takes_all(subgraph, tiling, bands)
+    return {v: [sweep_of(subgraph, tiling, bands, v, core, is_full) for core in range(cores)] for v in subgraph.layers}
 
 
 class Passed(NamedTuple):
@@ -100,62 +109,38 @@ class Passed(NamedTuple):
     crossing: int
 
 
-def rotate(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> Passed:
+def rotate(subgraph: Subgraph, updates: Times, cores: int, rounds: list[int]) -> Passed:
     """Return what moves when all weights are dealt evenly to the cores of a machine and passed on at every update.
 
-    updates: of the cores of a team; rounds: of each team. Core c has the bytes from W c / n to W (c + 1) / n of all.
+    updates: of the cores of a team; rounds: of each team.
     """
-    weights = subgraph.geometry.weight_bytes
-    total = subgraph.weight_bytes
-    ends = dict(zip(subgraph.layers, accumulate(weights[v] for v in subgraph.layers)))
-    reads = own = 0
-    for v, times in updates.items():
-        for team, again in enumerate(rounds):
-            for place, count in enumerate(times):
-                core = team * len(times) + place
-                first, stop = total * core // cores, total * (core + 1) // cores
-                reads += again * count * weights[v]
-                own += again * count * max(0, min(stop, ends[v]) - max(first, ends[v] - weights[v]))
-    return Passed(-(-total // cores), total, reads, reads - own)
+    reads, total = _weight_reads(subgraph, updates, rounds), subgraph.weight_bytes
+    return Passed(-(-total // cores), total, reads, sum(weights_crossing(subgraph, updates, cores, rounds).values()))
 
 
-def hold_all(subgraph: Subgraph, updates: Updates, rounds: list[int]) -> Passed:
-    """Return what moves when every core that makes something holds all weights: they cross once."""
-    weights, total = subgraph.geometry.weight_bytes, subgraph.weight_bytes
-    working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
-    reads = sum(rounds) * sum(sum(times) * weights[v] for v, times in updates.items())
-    return Passed(total, working * total, reads, (working - 1) * total)
+def weights_crossing(subgraph: Subgraph, updates: Times, cores: int, rounds: list[int]) -> dict[int, int]:
+    """Return the weights that cross for each layer when they are rotated.
 
-
-def column_crossing(subgraph: Subgraph, tiling: Tiling, bands: Bands, cores: int) -> dict[int, int]:
-    """Return the bytes of one sample that cross for each layer, without weights: those of `column_moves` by reader."""
-    geometry, (rows, _) = subgraph.geometry, derive_updates(subgraph, tiling)
-    sweeps, found = _sweeps(subgraph, tiling, bands, cores), dict.fromkeys(subgraph.layers, 0)
-    for u in subgraph.tensors:
-        width = geometry.extent[COLUMNS][u]
-        for v, _, _ in subgraph.readers[u]:
-            down = window_elements(geometry, ROWS, v, u, rows[v]) * geometry.row_bytes[u]
-            window = window_of_layer(geometry, COLUMNS, v)
-            for core, sweep in enumerate(sweeps[v]):
-                if sweep.times:
-                    own, way = bands.of(u, core, width), window.mirrored if sweep.band.is_mirrored else window
-                    where = sweep.band.late, sweep.first, sweep.step, sweep.band.stop
-                    met = window_sum(way, own.inside(width), *where) - window_sum(way, (own.late, own.stop), *where)
-                    found[v] += down * met
-    return found
-
-
-def weights_crossing(subgraph: Subgraph, updates: Updates, cores: int, rounds: list[int]) -> dict[int, int]:
-    """Return the weights that cross for each layer when they are rotated: the crossing of `rotate`, layer by layer."""
-    weights, found, end = subgraph.geometry.weight_bytes, {}, 0
+    Core c has the bytes from W c / n to W (c + 1) / n of all.
+    """
+    weights, total, found, end = subgraph.geometry.weight_bytes, subgraph.weight_bytes, dict[int, int](), 0
     for v in subgraph.layers:
-        first, end = end, end + weights[v]
-        own = reads = 0
+        first, end, found[v] = end, end + weights[v], 0
         for team, again in enumerate(rounds):
             for place, count in enumerate(updates[v]):
-                mine = (subgraph.weight_bytes * (team * len(updates[v]) + place + at) // cores for at in (0, 1))
-                low, high = mine
-                reads += again * count * weights[v]
-                own += again * count * max(0, min(high, end) - max(low, first))
-        found[v] = reads - own
+                core = team * len(updates[v]) + place
+                low, high = total * core // cores, total * (core + 1) // cores
+                found[v] += again * count * (weights[v] - max(0, min(high, end) - max(low, first)))
     return found
+
+
+def _weight_reads(subgraph: Subgraph, updates: Times, rounds: list[int]) -> int:
+    """Return the bytes that all updates of all cores read."""
+    return sum(rounds) * sum(sum(times) * subgraph.geometry.weight_bytes[v] for v, times in updates.items())
+
+
+def hold_all(subgraph: Subgraph, updates: Times, rounds: list[int]) -> Passed:
+    """Return what moves when every core that makes something holds all weights: they cross once."""
+    total = subgraph.weight_bytes
+    working = len(rounds) * max(sum(count > 0 for count in times) for times in updates.values())
+    return Passed(total, working * total, _weight_reads(subgraph, updates, rounds), (working - 1) * total)

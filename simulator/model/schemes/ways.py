@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from simulator.mapping.mappers import Mapper, Work
-from simulator.model.schemes.bands import Bands, derive_bands, mirrored_tiling
+from simulator.model.schemes.bands import Bands, derive_bands, has_border
 from simulator.model.schemes.channels import dealt_moves, dealt_weights
 from simulator.model.schemes.columns import column_moves, hold_all, rotate
 from simulator.model.schemes.dealing import Deal
@@ -140,8 +140,10 @@ class DealtChannels(OneCore):
     def work(self, found: Found) -> Any:
         """Return traffic, crossing, weight reads (all of one sample or round), and cycles."""
         works = self._works(found[0])
+        moved, crossing = dealt_moves(self.subgraph, *found, self.crew.deal, works)
         return (
-            *dealt_moves(self.subgraph, *found, self.crew.deal, works),
+            moved,
+            sum(crossing.values()),
             weight_buffer_bytes(self.subgraph, found[0], works),
             sum(self.layer_cycles(found[0]).values()),
         )
@@ -170,7 +172,7 @@ class MirroredColumns(OneCore):
         """Return the scheme and the regions of a core, for sweeps in either direction."""
         if self.bands is None:
             return super().derive(tile)
-        tiling = mirrored_tiling(self.subgraph, tile, self.bands)
+        tiling = derive_tiling(self.subgraph, tile, "exact", self.bands.most)
         return None if tiling is None else (tiling, self.regions(tiling, 1))
 
     def regions(self, tiling: Tiling, samples: int) -> dict[int, Region]:
@@ -187,7 +189,8 @@ class MirroredColumns(OneCore):
         """Return traffic and crossing of one sample, updates by layer and core, cycles."""
         cycles = sum(self.layer_cycles(found[0]).values())
         if self.bands is not None:
-            return (*column_moves(self.subgraph, *found, self.bands, self.crew.bands), cycles)
+            moved, crossing, updates = column_moves(self.subgraph, *found, self.bands, self.crew.bands)
+            return moved, sum(crossing.values()), updates, cycles
         rows, columns = derive_updates(self.subgraph, found[0])
         updates = {v: [rows[v].times * columns[v].times] for v in self.subgraph.layers}
         return buffer_bytes(self.subgraph, *found), 0, updates, cycles
@@ -232,7 +235,7 @@ def ways_of(crew: Crew, subgraph: Subgraph, groups: Sequence[int] = (1,)) -> tup
     if not crew.mapper.is_flat or crew.tile_rule != "exact" or subgraph.on_chip:
         return tuple(ways)
     bands = derive_bands(subgraph, crew.bands) if crew.bands > 1 else None
-    is_shared = crew.teams > 1 if bands is None else any(_has_border(subgraph, bands, v) for v in subgraph.layers)
+    is_shared = crew.teams > 1 if bands is None else has_border(subgraph, bands)
     if is_shared and (bands is not None or crew.bands == 1):
         both = (True, False) if subgraph.weight_bytes else (True,)
         ways += [MirroredColumns(crew, subgraph, bands, is_held) for is_held in both]
@@ -245,8 +248,3 @@ def dealt_layer(layer: Layer, deal: Deal) -> Layer:
     if layer.is_depthwise and layer.groups > 1:
         return replace(layer, channels=channels, in_channels=channels, groups=channels)
     return replace(layer, channels=channels)
-
-
-def _has_border(subgraph: Subgraph, bands: Bands, v: int) -> bool:
-    """Return whether more than one core has columns of this layer."""
-    return bands.unit[v] < subgraph.geometry.extent[COLUMNS][v]

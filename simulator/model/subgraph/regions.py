@@ -10,10 +10,11 @@ rows   +----------------------+     SIDE(u): the rows that the next row of tiles
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
+from simulator.integers import FITS, LIMIT, OVERFLOW, product
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph, is_kept, shape
 from simulator.model.subgraph.tiling import Tile, TileRule, derive_tiles
 
 
@@ -26,7 +27,7 @@ class Region(NamedTuple):
     side_bytes: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Tiling:
     """The execution scheme of a subgraph for one output tile: both axes by tensor id.
 
@@ -37,10 +38,11 @@ class Tiling:
 
     rows: dict[int, Tile]
     columns: dict[int, Tile]
-    merged: dict[int, int]
-    held: dict[int, int]
-    rows_run_alone: bool  #: every tensor is as wide as its map, so rows run as in one dimension
-    rule: TileRule
+    is_exact: bool  #: the tile rule
+    merged: dict[int, int] = field(default_factory=dict)
+    held: dict[int, int] = field(default_factory=dict)
+    rows_run_alone: bool = False  #: every tensor is as wide as its map, so rows run as in one dimension
+    is_one_operation: bool = False  #: every map fits in its region from top to bottom: one row operation makes it all
 
 
 class Residency(NamedTuple):
@@ -51,25 +53,42 @@ class Residency(NamedTuple):
     regions: dict[int, Region]  #: by tensor id
 
 
-def derive_tiling(subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "exact") -> Tiling | None:
-    """Return the scheme for output tiles of rows x columns, or None where stage 3 has no solution."""
+def derive_tiling(
+    subgraph: Subgraph, tile: tuple[int, int], rule: TileRule = "exact", bands: Mapping[int, int] | None = None
+) -> Tiling | None:
+    """Return the scheme for output tiles of rows x columns, or None where stage 3 has no solution.
+
+    bands: the columns of each tensor in a core, swept in either direction; None for all.
+    """
     rows = derive_tiles(subgraph, ROWS, tile[ROWS], rule)
-    columns = derive_tiles(subgraph, COLUMNS, tile[COLUMNS], rule)
+    is_alike = bands is None and tile[ROWS] == tile[COLUMNS] and subgraph.is_square
+    columns = rows if is_alike else derive_tiles(subgraph, COLUMNS, tile[COLUMNS], rule, bands is not None)
     if rows is None or columns is None:
         return None
-    width = subgraph.geometry.extent[COLUMNS]
-    alone = all(columns[u].size >= width[u] for u in subgraph.tensors)
-    merged = {u: rows[u].step if alone else rows[u].updates * rows[u].step for u in subgraph.tensors}
-    held = {u: rows[u].size for u in subgraph.tensors}
-    if rule == "exact":
-        held |= {u: rows[u].size + merged[u] - rows[u].step for u in subgraph.tensors if subgraph.readers[u]}
-    return Tiling(rows, columns, merged, held, alone, rule)
+    tiling = Tiling(rows, columns, rule == "exact")
+    join_axes(subgraph, subgraph.geometry.extent[COLUMNS] if bands is None else bands, tiling)
+    return tiling
 
 
-def is_one_operation(subgraph: Subgraph, tiling: Tiling) -> bool:
-    """Return whether every map fits in its region from top to bottom, so that one row operation makes it all."""
-    height = subgraph.geometry.extent[ROWS]
-    return not subgraph.has_whole_edge and all(tiling.held[u] >= height[u] for u in subgraph.tensors)
+def join_axes(subgraph: Subgraph, widths: Mapping[int, int] | list[int], tiling: Tiling) -> int:
+    """Put in what follows from the tiles of both axes. widths: the columns of each tensor in a core."""
+    tiling.rows_run_alone, tiling.is_one_operation = True, not subgraph.has_whole_edge
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        if tiling.columns[u].size < widths[u]:
+            tiling.rows_run_alone = False
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        rows = tiling.rows[u]
+        merged, held = rows.step, rows.size
+        if not tiling.rows_run_alone:
+            merged = product(rows.updates, rows.step)
+        if merged > LIMIT:
+            return OVERFLOW
+        if tiling.is_exact and subgraph.reader_count[u]:
+            held += merged - rows.step
+        if held < subgraph.geometry.extent[ROWS][u]:
+            tiling.is_one_operation = False
+        tiling.merged[u], tiling.held[u] = merged, held
+    return FITS
 
 
 def allocate_regions(
@@ -86,26 +105,42 @@ def allocate_regions(
     the most. groups: of channels, run one after the other; the regions are those of one. A tensor that is kept on chip
     takes nothing here: its whole map is counted with the plan, not with the subgraph.
     """
-    geometry = subgraph.geometry
-    height, width = geometry.extent
-    one_operation = is_one_operation(subgraph, tiling)
-    regions = {}
-    for u in subgraph.tensors:
-        rows, columns = tiling.rows[u], tiling.columns[u]
-        band = width[u] if bands is None else bands[u]
-        if u in subgraph.on_chip:
-            regions[u] = Region((height[u], band), (0, 0), 0, 0)
-            continue
-        element_bytes = geometry.held_bytes(u, groups, cores) * samples
-        main = (min(tiling.held[u], height[u]), min(columns.size, band))
-        side = (0, 0)
-        if subgraph.readers[u] and columns.size < band and rows.size > rows.step:
-            if tiling.rule == "exact" and not one_operation:
-                side = (min(rows.size - rows.step, height[u]), band)
-            elif tiling.rule == "paper" and rows.size < height[u]:
-                side = (rows.size - rows.step, band)
-        regions[u] = Region(main, side, main[0] * main[1] * element_bytes, side[0] * side[1] * element_bytes)
+    geometry, regions = subgraph.geometry, dict[int, Region]()
+    cell_bytes = {u: geometry.held_bytes(u, groups, cores) * samples for u in subgraph.tensors}
+    lay_regions(subgraph, tiling, geometry.extent[COLUMNS] if bands is None else bands, cell_bytes, regions)
     return regions
+
+
+def lay_regions(
+    subgraph: Subgraph,
+    tiling: Tiling,
+    widths: Mapping[int, int] | list[int],
+    cell_bytes: dict[int, int],
+    regions: dict[int, Region],
+) -> int:
+    """Put in the regions of every tensor, and return their bytes. cell_bytes: of a position of each tensor."""
+    total = 0
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        rows, columns = tiling.rows[u], tiling.columns[u].size
+        height, width, cell = subgraph.geometry.extent[ROWS][u], widths[u], cell_bytes[u]
+        if is_kept(subgraph, u):
+            regions[u] = Region(shape(height, width), shape(0, 0), 0, 0)
+            continue
+        main = min(tiling.held[u], height) * min(columns, width) * cell
+        side = 0
+        if subgraph.reader_count[u] and columns < width and rows.size > rows.step:
+            if tiling.is_exact and not tiling.is_one_operation:
+                side = min(rows.size - rows.step, height)
+            elif not tiling.is_exact and rows.size < height:
+                side = rows.size - rows.step
+        regions[u] = Region(
+            shape(min(tiling.held[u], height), min(columns, width)),
+            shape(side, width if side else 0),
+            main,
+            side * width * cell,
+        )
+        total += main + side * width * cell
+    return total
 
 
 def activation_bytes(regions: dict[int, Region]) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from math import gcd
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from simulator.model.kept import Kept
 from simulator.technology import OPERATION_UNITS, Technology, units_of_numbers
@@ -57,6 +57,7 @@ class Geometry:
         self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.padding = tuple([layer.padding[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
+        self.is_square = [self._is_square(u) for u in range(len(network.tensors))]
         self.readers: list[tuple[Reader, ...]] = [
             tuple(self._reader(layer, tensor) for layer in consumers)
             for tensor, consumers in enumerate(network.consumers)
@@ -75,6 +76,11 @@ class Geometry:
         alignment = self.technology.channel_alignment
         channels = -(-self.channels[tensor] // groups // (alignment * cores)) * alignment
         return row_bytes(channels, self.network.tensors[tensor].bits)
+
+    def _is_square(self, tensor: int) -> bool:
+        """Return whether rows are as columns: those of a tensor, and the windows of the layer that makes it."""
+        windows = (self.reach, self.stride, self.upsample, self.padding) if tensor < self.count else ()
+        return all(rows[tensor] == columns[tensor] for rows, columns in (self.extent, *windows))
 
     def _reader(self, layer: int, tensor: int) -> Reader:
         whole = self.network.layers[layer].whole
@@ -145,7 +151,7 @@ class Subgraph:
 
     layers: ascending ids. inputs: in(S), the distinct producers outside S. outputs: out(S), the layers whose tensor is
     stored to DRAM: model outputs, rows appended to a cache, and those with a reader outside S (Cocco, footnote 3).
-    readers[u]: the readers of u in S.
+    readers[u]: the readers of u in S; is_whole[u]: whether one of them reads all of u at once.
 
     If tensors stay on chip: on_chip has those of S and in(S), loaded the part of in(S) that comes from DRAM, and
     outputs the part of S that is stored there. Otherwise nothing stays, and all of in(S) is loaded.
@@ -158,7 +164,13 @@ class Subgraph:
         network = geometry.network
         self.inputs = tuple(dict.fromkeys(p for v in self.layers for p in network.producers[v] if p not in inside))
         self.tensors = self.layers + self.inputs
-        self.readers = {u: [r for r in geometry.readers[u] if r.layer in inside] for u in self.tensors}
+        self.consumers_first = self.layers[::-1] + self.inputs  #: reverse topological order, then in(S)
+        self.readers = {u: tuple([r for r in geometry.readers[u] if r.layer in inside]) for u in self.tensors}
+        self.is_whole = {u: any([reader.whole for reader in self.readers[u]]) for u in self.tensors}
+        self.is_square = all([geometry.is_square[u] for u in self.tensors])
+        self.layer_count, self.tensor_count = len(self.layers), len(self.tensors)  #: for compiled text, as the next
+        self.reader_count = {u: len(readers) for u, readers in self.readers.items()}
+        self.derived: dict[Hashable, Any] = {}  #: what is the same for all tiles
         self.outputs = tuple(
             v for v in self.layers if network.is_output[v] or len(self.readers[v]) < len(geometry.readers[v])
         )
@@ -168,7 +180,7 @@ class Subgraph:
             self.on_chip = kept.on_chip
             self.loaded = tuple(u for u in self.inputs if u in kept.loaded)
             self.outputs = tuple(v for v in self.layers if v in kept.written)
-        self.has_whole_edge = any(reader.whole for readers in self.readers.values() for reader in readers)
+        self.has_whole_edge = any(self.is_whole.values())
 
     @property
     def weight_bytes(self) -> int:
@@ -189,3 +201,13 @@ class Subgraph:
     def output_bytes(self) -> int:
         """Bytes of out(S), one sample."""
         return sum(self.geometry.size_bytes[v] for v in self.outputs)
+
+
+def shape(rows: int, columns: int) -> tuple[int, int]:
+    """Return a shape, for compiled text."""
+    return rows, columns
+
+
+def is_kept(subgraph: Subgraph, tensor: int) -> bool:
+    """Return whether a tensor stays on chip, whole."""
+    return tensor in subgraph.on_chip

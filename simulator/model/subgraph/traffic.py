@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from simulator.integers import ceil_div, floor_div
 from simulator.mapping.mappers import Times, Work
 from simulator.model.subgraph.regions import Region, Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry, Subgraph
+from simulator.model.subgraph.tiling import mirrored
 from simulator.model.subgraph.updates import Updates, derive_updates, starts_full
 
 
@@ -22,11 +24,6 @@ class Window(NamedTuple):
     stride: int
     padding: int  #: before the first output
     upsample: int
-
-    @property
-    def mirrored(self) -> Window:
-        """The same window with elements and outputs counted down from a border that both maps share."""
-        return self._replace(padding=self.reach + self.upsample - 1 - self.stride - self.padding)
 
 
 def buffer_bytes(
@@ -47,11 +44,10 @@ def buffer_bytes(
                 updates = rows[v].times * columns[v].times
                 total += often(updates * geometry.size_bytes[u], work_of(works, v).weights)
             if local:
-                window = window_elements(geometry, ROWS, v, u, rows[v])
-                window *= window_elements(geometry, COLUMNS, v, u, columns[v])
+                window = windows_met(geometry, v, u, rows[v], columns[v])
                 total += often(window * geometry.row_bytes[u], work_of(works, v).inputs)
         if regions[u].side_bytes:
-            again = rows_again(subgraph, tiling, regions[u], u, is_full)
+            again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
     return total, written
@@ -76,77 +72,107 @@ def weight_buffer_bytes(subgraph: Subgraph, tiling: Tiling, works: Mapping[int, 
     )
 
 
+def windows_met(geometry: Geometry, layer: int, producer: int, rows: Updates, columns: Updates) -> int:
+    """Return the elements of `producer` in all windows that `layer` reads."""
+    return window_elements(geometry, ROWS, layer, producer, rows) * window_elements(
+        geometry, COLUMNS, layer, producer, columns
+    )
+
+
 def window_elements(geometry: Geometry, axis: int, layer: int, producer: int, updates: Updates) -> int:
     """Return the elements of `producer` that `layer` reads along one axis, summed over the windows of all updates.
 
     That is all from the first to the last, plus, at each border between two updates, what both read (below 0 where
     elements between them are skipped). Where steps are whole elements, all borders are equal except the map's own.
     """
-    window, extent = window_of_layer(geometry, axis, layer), geometry.extent[axis][producer]
-    return window_sum(window, (0, extent), 0, updates.first, updates.step, updates.extent)
+    return window_sum(window_of_layer(geometry, axis, layer), 0, geometry.extent[axis][producer], 0, updates)
 
 
-def window_sum(window: Window, inside: tuple[int, int], start: int, first: int, step: int, stop: int) -> int:
-    """Return the elements within bounds that the windows of outputs from start to stop read, summed over the updates.
-
-    first: where the first update ends; the others advance by step.
-    """
-    reach, stride, padding, upsample = window
-    floor, source = inside
-
-    def clip(element: int) -> int:
-        return min(max(element, floor), source)
-
-    def begin(output: int) -> int:
-        return -((padding - output * stride) // upsample)
-
-    def end(outputs: int) -> int:
-        return -((padding - reach - (outputs - 1) * stride) // upsample)
-
-    total = clip(end(stop)) - clip(begin(start))
-    low, left = first, max(0, -(-(stop - first) // step))  # borders
-    shared, is_even = end(low) - begin(low), step * stride % upsample == 0
-    while left and (not is_even or min(begin(low), end(low)) < floor):
-        total += clip(end(low)) - clip(begin(low))
-        low, left = low + step, left - 1
-    high = low + (left - 1) * step
-    while left and max(begin(high), end(high)) > source:
-        total += clip(end(high)) - clip(begin(high))
-        high, left = high - step, left - 1
+def window_sum(window: Window, floor: int, source: int, start: int, updates: Updates) -> int:
+    """Return the elements from floor to source that the windows of outputs from start on read, over all updates."""
+    total = clip(window_end(window, updates.extent), floor, source) - clip(window_start(window, start), floor, source)
+    low, left = updates.first, updates.times - 1  # borders
+    if not left:
+        return total
+    begin, end = window_start(window, low), window_end(window, low)
+    shared = end - begin
+    uneven = 0 if window.upsample == 1 else updates.step * window.stride % window.upsample
+    while left and (uneven or min(begin, end) < floor):
+        total += clip(end, floor, source) - clip(begin, floor, source)
+        low, left = low + updates.step, left - 1
+        begin, end = window_start(window, low), window_end(window, low)
+    high = low + (left - 1) * updates.step
+    begin, end = window_start(window, high), window_end(window, high)
+    while left and max(begin, end) > source:
+        total += clip(end, floor, source) - clip(begin, floor, source)
+        high, left = high - updates.step, left - 1
+        begin, end = window_start(window, high), window_end(window, high)
     return total + left * shared
 
 
-def rows_again(subgraph: Subgraph, tiling: Tiling, region: Region, tensor: int, is_full: bool) -> int:
+def clip(element: int, floor: int, source: int) -> int:
+    """Return the element, or the bound that it lies beyond."""
+    return min(max(element, floor), source)
+
+
+def window_start(window: Window, output: int) -> int:
+    """Return the first element that this output reads."""
+    place = output * window.stride - window.padding
+    return place if window.upsample == 1 else ceil_div(place, window.upsample)
+
+
+def window_end(window: Window, outputs: int) -> int:
+    """Return the element behind those that the outputs before this one read."""
+    place = window.reach + (outputs - 1) * window.stride - window.padding
+    return place if window.upsample == 1 else ceil_div(place, window.upsample)
+
+
+def rows_again(subgraph: Subgraph, tiling: Tiling, tensor: int, room: int, kept: int, is_full: bool) -> int:
     """Return how many rows of a tensor all row operations together take out of SIDE.
 
     Operation k makes the rows from merged (k - 1) + lead to merged k + lead. Its readers also need rows above, as far
     as SIDE has them: equally many in each operation, except where one of these positions lies outside a map.
+    room, kept: the rows of MAIN and SIDE.
     """
-    height, steps, tiles = subgraph.geometry.extent[ROWS], tiling.merged, tiling.rows
-    step, lead, room, kept = steps[tensor], tiles[tensor].lead, region.main[ROWS], region.side[ROWS]
-    readers = [reader.layer for reader in subgraph.readers[tensor]]
-
-    def start(u: int, operation: int) -> int:
-        return min(max(steps[u] * (operation - 1) + tiles[u].lead, 0), height[u])
-
-    def again(operation: int) -> int:
-        top, end, wanted = start(tensor, operation), start(tensor, operation + 1), height[tensor]
-        for v in readers:
-            if start(v, operation) < start(v, operation + 1):
-                reach, stride, padding, upsample = window_of_layer(subgraph.geometry, ROWS, v)
-                wanted = min(wanted, -((padding - start(v, operation) * stride) // upsample))
-        return max(0, min(top, kept, room - (end - top), top - wanted))
-
-    ends = [(height[v] - 1 - tiles[v].lead) // steps[v] + 1 for v in readers]  # operations up to their last row
-    first = -lead // step + 2  # where rows lie above
+    height, step, lead = subgraph.geometry.extent[ROWS], tiling.merged[tensor], tiling.rows[tensor].lead
+    first = floor_div(-lead, step) + 2  # where rows lie above
     if is_full:
         first = max(first, 2)
-    last = max(ends)
-    low = max(first, 1 - (lead - kept) // step, *[1 - tiles[v].lead // steps[v] for v in readers])
+    low, last = max(first, 1 + ceil_div(kept - lead, step)), 0
+    high = floor_div(height[tensor] - lead, step)
+    for reader in subgraph.readers[tensor][: subgraph.reader_count[tensor]]:
+        v = reader.layer
+        low = max(low, 1 + ceil_div(-tiling.rows[v].lead, tiling.merged[v]))
+        end = floor_div(height[v] - 1 - tiling.rows[v].lead, tiling.merged[v]) + 1  # the operation of its last row
+        last, high = end if not last else max(last, end), min(high, end)
     low = min(low, last + 1)
-    high = max(low - 1, min((height[tensor] - lead) // step, *ends))
-    total = sum(again(operation) for operation in (*range(first, low), *range(high + 1, last + 1)))
-    return total + (high - low + 1) * again(low)
+    high = max(high, low - 1)
+    total = 0
+    for operation in range(first, low):
+        total += taken_again(subgraph, tiling, tensor, room, kept, operation)
+    for operation in range(high + 1, last + 1):
+        total += taken_again(subgraph, tiling, tensor, room, kept, operation)
+    if high >= low:
+        total += (high - low + 1) * taken_again(subgraph, tiling, tensor, room, kept, low)
+    return total
+
+
+def taken_again(subgraph: Subgraph, tiling: Tiling, tensor: int, room: int, kept: int, operation: int) -> int:
+    """Return the rows of a tensor that one row operation takes out of SIDE."""
+    wanted = subgraph.geometry.extent[ROWS][tensor]
+    top = rows_before(subgraph, tiling, tensor, operation)
+    end = rows_before(subgraph, tiling, tensor, operation + 1)
+    for reader in subgraph.readers[tensor][: subgraph.reader_count[tensor]]:
+        row = rows_before(subgraph, tiling, reader.layer, operation)
+        if row < rows_before(subgraph, tiling, reader.layer, operation + 1):
+            wanted = min(wanted, window_start(window_of_layer(subgraph.geometry, ROWS, reader.layer), row))
+    return max(0, min(min(top, kept), min(room - (end - top), top - wanted)))
+
+
+def rows_before(subgraph: Subgraph, tiling: Tiling, tensor: int, operation: int) -> int:
+    """Return the rows of a tensor that exist before a row operation, from the second on."""
+    made = tiling.merged[tensor] * (operation - 1) + tiling.rows[tensor].lead
+    return clip(made, 0, subgraph.geometry.extent[ROWS][tensor])
 
 
 def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
@@ -170,6 +196,12 @@ def window_of_layer(geometry: Geometry, axis: int, layer: int) -> Window:
         geometry.padding[axis][layer],
         geometry.upsample[axis][layer],
     )
+
+
+def mirror(window: Window) -> Window:
+    """Return the same window with elements and outputs counted down from a border that both maps share."""
+    padding = mirrored(window.reach, window.stride, window.padding, window.upsample)
+    return Window(window.reach, window.stride, padding, window.upsample)
 
 
 _ONCE = Work(0)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from simulator.model.subgraph.regions import Tiling, is_one_operation
+from simulator.integers import ceil_div, floor_div
+from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
 
 
@@ -18,51 +19,52 @@ class Updates(NamedTuple):
     first: int  #: where the first update ends, unclipped
     step: int
     extent: int
+    times: int  #: how often the tensor advances
 
-    @property
-    def times(self) -> int:
-        """How often the tensor advances."""
-        return 1 + max(0, -(-(self.extent - self.first) // self.step))
+
+def updates_of(first: int, step: int, extent: int) -> Updates:
+    """Return the updates up to `first`, and step by step from there to the extent."""
+    return Updates(first, step, extent, 1 + max(0, ceil_div(extent - first, step)))
 
 
 def derive_updates(subgraph: Subgraph, tiling: Tiling) -> tuple[dict[int, Updates], dict[int, Updates]]:
-    """Return the updates of every tensor, of rows and of columns.
+    """Return the updates of every layer, of rows and of columns.
 
     Rows of one operation are made together, except for an output: its region holds one tile, so it goes tile by tile.
     """
-    rows, columns = (_at_once(subgraph, axis) for axis in (ROWS, COLUMNS))
-    if not tiling.rows_run_alone:
-        columns = _step_by_step(subgraph, tiling, COLUMNS)
-    if tiling.rows_run_alone or not is_one_operation(subgraph, tiling):
-        rows = _step_by_step(subgraph, tiling, ROWS)
+    rows, columns = dict[int, Updates](), dict[int, Updates]()
+    lay_updates(subgraph, tiling, ROWS, starts_full(subgraph, tiling, ROWS), rows)
+    lay_updates(subgraph, tiling, COLUMNS, starts_full(subgraph, tiling, COLUMNS), columns)
     return rows, columns
+
+
+def lay_updates(subgraph: Subgraph, tiling: Tiling, axis: int, is_full: bool, updates: dict[int, Updates]) -> None:
+    """Put in the updates of every layer along one axis. is_full: from starts_full."""
+    for v in subgraph.layers[: subgraph.layer_count]:
+        extent = subgraph.geometry.extent[axis][v]
+        tile = tiling.rows[v] if axis == ROWS else tiling.columns[v]
+        step = tiling.merged[v] if axis == ROWS and subgraph.reader_count[v] else tile.step
+        if are_at_once(tiling, axis):
+            updates[v] = Updates(extent, extent, extent, 1)
+        elif is_full and step + tile.lead > 0:
+            updates[v] = updates_of(step + tile.lead, step, extent)
+        else:
+            updates[v] = updates_of(tile.lead - floor_div(tile.lead - 1, step) * step, step, extent)
+
+
+def are_at_once(tiling: Tiling, axis: int) -> bool:
+    """Return whether one update of a layer makes all of its map along one axis."""
+    if tiling.rows_run_alone:
+        return axis == COLUMNS
+    return tiling.is_one_operation if axis == ROWS else False
 
 
 def starts_full(subgraph: Subgraph, tiling: Tiling, axis: int) -> bool:
     """Return whether, for every tensor that is read, the first update fits together with everything before it."""
-    extent = subgraph.geometry.extent[axis]
-    for u in subgraph.tensors:
-        if axis == ROWS:
-            step, lead, room = tiling.merged[u], tiling.rows[u].lead, tiling.held[u]
-        else:
-            step, room, lead, _ = tiling.columns[u]
-        if subgraph.readers[u] and min(step + lead, extent[u]) > room:
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        tile = tiling.rows[u] if axis == ROWS else tiling.columns[u]
+        step = tiling.merged[u] if axis == ROWS else tile.step
+        room = tiling.held[u] if axis == ROWS else tile.size
+        if subgraph.reader_count[u] and min(step + tile.lead, subgraph.geometry.extent[axis][u]) > room:
             return False
     return True
-
-
-def _at_once(subgraph: Subgraph, axis: int) -> dict[int, Updates]:
-    extent = subgraph.geometry.extent[axis]
-    return {u: Updates(extent[u], extent[u], extent[u]) for u in subgraph.tensors}
-
-
-def _step_by_step(subgraph: Subgraph, tiling: Tiling, axis: int) -> dict[int, Updates]:
-    extent, tiles = subgraph.geometry.extent[axis], (tiling.rows, tiling.columns)[axis]
-    is_full, found = starts_full(subgraph, tiling, axis), {}
-    for u in subgraph.tensors:
-        step = tiling.merged[u] if axis == ROWS and subgraph.readers[u] else tiles[u].step
-        first = step + tiles[u].lead
-        if first <= 0 or not is_full:
-            first = (tiles[u].lead - 1) % step + 1
-        found[u] = Updates(first, step, extent[u])
-    return found

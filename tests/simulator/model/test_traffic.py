@@ -15,7 +15,7 @@ from simulator.execution.count.walk import walk
 from simulator.model.subgraph.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph.subgraph import ROWS, Geometry, Subgraph
 from simulator.model.subgraph.traffic import buffer_bytes, weight_buffer_bytes, window_elements
-from simulator.model.subgraph.updates import Updates, derive_updates, starts_full
+from simulator.model.subgraph.updates import derive_updates, starts_full, updates_of
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import execute
 from tests.helpers.graphs import conv, residual
@@ -53,7 +53,7 @@ def test_layers_that_run_ahead_make_a_thin_update_first():
     assert not starts_full(subgraph, tiling, ROWS)
     rows, columns = derive_updates(subgraph, tiling)
     assert rows == columns
-    assert [rows[v] for v in range(3)] == [Updates(1, 8, 28), Updates(1, 8, 28), Updates(8, 8, 28)]
+    assert [rows[v] for v in range(3)] == [updates_of(1, 8, 28), updates_of(1, 8, 28), updates_of(8, 8, 28)]
     assert [rows[v].times for v in range(3)] == [5, 5, 4]
     weights = [layer.weight_bytes for layer in network.layers]
     assert weight_buffer_bytes(subgraph, tiling) == 25 * weights[0] + 25 * weights[1] + 16 * weights[2]
@@ -69,10 +69,10 @@ def test_a_crop_reads_only_what_lies_inside():
     crop = Layer("crop", "slice", ("x",), 8, 9, 8, 8, (1, 1), (1, 1), (-1, 0, 0, 0))
     thin = Layer("thin", "conv", ("x",), 6, 5, 8, 8, (1, 1), (2, 2), (1, 0, 2, 0))
     geometry = Geometry(Network("edges", (Tensor("x", 9, 9, 8),), (crop, thin)))
-    assert window_elements(geometry, ROWS, 0, 2, Updates(3, 3, 8)) == 8
-    assert window_elements(geometry, ROWS, 1, 2, Updates(1, 1, 6)) == 4
-    assert window_elements(geometry, ROWS, 1, 2, Updates(6, 6, 6)) == 9
-    assert window_elements(geometry, ROWS, 1, 2, Updates(2, 2, 6)) == 2 + 3 + 2  # -1:2, 3:6, 7:10
+    assert window_elements(geometry, ROWS, 0, 2, updates_of(3, 3, 8)) == 8
+    assert window_elements(geometry, ROWS, 1, 2, updates_of(1, 1, 6)) == 4
+    assert window_elements(geometry, ROWS, 1, 2, updates_of(6, 6, 6)) == 9
+    assert window_elements(geometry, ROWS, 1, 2, updates_of(2, 2, 6)) == 2 + 3 + 2  # -1:2, 3:6, 7:10
 
 
 def spans_of(updates):
@@ -99,7 +99,7 @@ def test_windows_of_all_updates_are_added(reach, stride, upsample, padding, exte
     for each, value in (("reach", reach), ("stride", stride), ("upsample", upsample), ("padding", padding)):
         getattr(geometry, each)[ROWS][1] = value
     geometry.extent[ROWS][1], geometry.extent[ROWS][0] = extent, source
-    updates = Updates(max(1, early), step, extent)
+    updates = updates_of(max(1, early), step, extent)
     spans = list(spans_of(updates))
     assert len(spans) == updates.times
     read = 0
@@ -108,7 +108,7 @@ def test_windows_of_all_updates_are_added(reach, stride, upsample, padding, exte
         end = -((padding - reach - (stop - 1) * stride) // upsample)
         read += len(set(range(first, end)) & set(range(source)))
     assert window_elements(geometry, ROWS, 1, 0, updates) == read
-    ends = [window_elements(geometry, ROWS, 1, 0, Updates(step, step, extent)) for step in (1, extent)]
+    ends = [window_elements(geometry, ROWS, 1, 0, updates_of(step, step, extent)) for step in (1, extent)]
     assert read >= min(ends)  # what cocco/bounds/floors/least.py takes as the least
 
 
