@@ -7,14 +7,14 @@ import warnings
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.components import components
-from cocco.bounds.crossings import Tensors, crossings, tensors_of
-from cocco.bounds.forced import Hulls, Traffic, extras_alone, least_traffic
-from cocco.bounds.kept_bounds import KeptBounds
-from cocco.bounds.kept_prices import KeptPrices
-from cocco.bounds.partition_bound import plain_bound
+from cocco.bounds.floors.forced import Hulls, Traffic, extras_alone, least_traffic
+from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.parts.components import components
+from cocco.bounds.parts.crossings import Tensors, crossings, tensors_of
+from cocco.bounds.prices.kept_bound import KeptPrices
+from cocco.bounds.prices.partition_bound import plain_bound
+from cocco.bounds.prices.tolls import Taken
 from cocco.bounds.staircase import Staircase, Step
-from cocco.bounds.tolls import Taken
 from cocco.candidates.genome import groups_of
 from cocco.candidates.rounding import SAME
 from cocco.effort.budgets import EFFORT, MOST_CERTIFICATES, MOST_KNOWN, QUICK_EFFORT, QUICK_SAMPLES

@@ -14,9 +14,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.forced import Hulls, Traffic, least_traffic
-from cocco.bounds.kept_bounds import floors_of
-from cocco.bounds.least import least_totals
+from cocco.bounds.floors.forced import Hulls, Traffic, least_traffic
+from cocco.bounds.floors.least import least_totals
+from cocco.bounds.floors.least_kept import floors_of
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem, in_memory
@@ -102,7 +102,7 @@ class Staircase:
 
 
 def forced_step(problem: Problem, memory: Memory) -> Step:
-    """Return what is forced across DRAM in a memory if nothing is kept (cocco.bounds.forced)."""
+    """Return what is forced across DRAM in a memory if nothing is kept (cocco.bounds.floors.forced)."""
     given = in_memory(problem, memory)
     return Step(tuple(least_traffic(problem, Hulls(given, SubgraphCosts(given)))))
 

@@ -18,7 +18,7 @@ MAX_STATES = 2_000_000  #: the Transformer takes 1,200,000 at 512 KB, some 600 M
 MAX_SETS = 1_000_000  #: sets of layers that are looked at
 MAX_STEPS = 100_000_000  #: half a minute compiled; of one memory by the method "exact", too
 
-# Patterns of layers (cocco.bounds.kept_patterns), which take longer to build than most searches
+# Patterns of layers (cocco.bounds.patterns.tables), which take longer to build than most searches
 FIRST_STATES, FIRST_STEPS = 100_000, 1_000_000  #: of the search before there are patterns
 FEW_STATES = 4_000  #: where it ends in fewer, a longer one comes next: GoogleNet has 1,000 to 2,500 then, and ends soon
 LONGER = 16  #: times as many steps of that one

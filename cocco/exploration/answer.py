@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.floors.least_kept import KeptBounds
 from cocco.candidates.genome import Genome
 from cocco.effort.budgets import HARDWARE_STEPS, KEPT_STEPS, KEPT_TOTAL, MAX_STEPS, MEMORIES_STEPS, SECOND_SHARE
 from cocco.effort.effort import Progress

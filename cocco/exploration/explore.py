@@ -261,7 +261,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
 
 def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
     """Return the result of a search, its winner judged by the simulator."""
-    from cocco.bounds.least import gap, lower_bound
+    from cocco.bounds.floors.least import gap, lower_bound
     from cocco.candidates.judge import judged_plans
     from cocco.exploration.answers.lacking import layer_by_layer
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from cocco.bounds.certificate import unless_refuted
-from cocco.bounds.least import lower_bound
+from cocco.bounds.floors.least import lower_bound
 from cocco.candidates.genome import Genome, groups_of
 from cocco.candidates.stream import Stream
 from cocco.effort.budgets import MAX_STEPS, PLAIN_AGAIN, PLAIN_PER_LAYER, PLAIN_STEPS, PLAIN_TOTAL

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cocco.bounds.kept import keep_question
+from cocco.bounds.cheapest import keep_question
 from cocco.effort.shown import Shown
 from cocco.plans.kept_tensors import KeptReason, reasons_of
 from cocco.problem.criteria import CRITERIA

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
-from cocco.bounds.kept import keep_question
+from cocco.bounds.cheapest import keep_question
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, in_memory
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer

@@ -94,7 +94,7 @@ class Result(Shown):
 
         The lower bound holds for them too; "optimal" stays, or is reached, where they cost no more than that.
         """
-        from cocco.bounds.least import gap  # here: it imports the model
+        from cocco.bounds.floors.least import gap  # here: it imports the model
 
         bound = self.lower_bound
         is_proven = bound is not None and cost <= bound

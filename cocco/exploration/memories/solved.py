@@ -2,8 +2,8 @@
 
 A row is a memory: positions in the candidates of each buffer. Four questions read the table: the least cost (proof.py),
 the front (front.py), the least under limits (limits.py), and which sizes cost nearly as little (nearby.py). A memory is
-solved by the exact search (cocco.bounds.kept); nothing kept is its simplest case. Budgets are counts, so answers do not
-depend on the machine.
+solved by the exact search (cocco.bounds.cheapest); nothing kept is its simplest case. Budgets are counts, so answers do
+not depend on the machine.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SUMMED
 from cocco.effort.budgets import KEPT_STEPS, MAX_STATES, PLAIN_STEPS

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from cocco.allocation.address_map import map_of
 from cocco.allocation.conflict import Packing
 from cocco.allocation.windows import clip
-from cocco.bounds.kept import keep_question, near_graph
+from cocco.bounds.cheapest import keep_question, near_graph
 from cocco.effort.budgets import GRAPH_STEPS, NEXT_LOOKS, PACKING
 from cocco.exploration.placing.bans import Column, Ways
 from cocco.problem.names import EngineName

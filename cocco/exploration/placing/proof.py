@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from cocco.bounds.least import gap
+from cocco.bounds.floors.least import gap
 from cocco.candidates.judge import judged_plans
 from cocco.effort.budgets import KEPT_STEPS
 from cocco.effort.planned import Memory, Planned, priced

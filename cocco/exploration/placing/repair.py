@@ -17,7 +17,7 @@ from functools import lru_cache
 
 from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
-from cocco.bounds.kept import step_totals
+from cocco.bounds.cheapest import step_totals
 from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cocco.bounds.kept import keep_question, searcher
+from cocco.bounds.cheapest import keep_question, searcher
 from cocco.candidates.stream import Stream
 from cocco.effort.budgets import SLACK_STEPS, WINDOW_STATES
 from cocco.problem.problem import Problem

@@ -10,7 +10,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cocco.bounds.kept import keep_question, searcher
+from cocco.bounds.cheapest import keep_question, searcher
 from cocco.candidates.genome import groups_of
 from cocco.candidates.stream import Stream
 from cocco.effort.budgets import FIRST_PLAN_STEPS, WINDOW_STATES, WINDOW_STEPS

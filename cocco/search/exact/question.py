@@ -22,7 +22,7 @@ class KeptStep(NamedTuple):
 
 
 class Pattern(NamedTuple):
-    """A table of the least remaining cost of some layers and their tensors (cocco.bounds.kept_patterns)."""
+    """A table of the least remaining cost of some layers and their tensors (cocco.bounds.patterns.tables)."""
 
     layers: int  #: whose floors are in it
     tensors: int

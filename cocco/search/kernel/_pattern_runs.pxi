@@ -1,4 +1,4 @@
-# What may run next of a pattern, and what it costs: cocco/bounds/pattern_runs.py and pattern_alone.py
+# What may run next of a pattern, and what it costs: cocco/bounds/patterns/runs.py and pattern_alone.py
 
 cdef enum:
     TOUCHED = 60    # tensors of a pattern that a step may make or read; where there are more, Python answers
@@ -59,7 +59,7 @@ cdef double* answer_of(Answers* answers, const u64* key, i64 words) except NULL:
 cdef class PatternRun:
     """Layers that may run next; sets of tensors of the pattern that it makes or reads have a bit for each, ascending."""
 
-    cdef object run         # cocco.bounds.pattern_runs.Run
+    cdef object run         # cocco.bounds.patterns.runs.Run
     cdef object arrays
     cdef i64 number, count, held, layer_count
     cdef bint is_single

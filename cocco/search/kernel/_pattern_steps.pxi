@@ -1,4 +1,4 @@
-# The ways from one state of a pattern: cocco/bounds/kept_patterns.py, _meanwhile, _ways and _appeared
+# The ways from one state of a pattern: cocco/bounds/patterns/tables.py, _meanwhile, _ways and _appeared
 
 cdef inline i64 left_of_readers(const u64* readers, const u64* executed, i64 words) noexcept nogil:
     """How many readers of a tensor have not run."""

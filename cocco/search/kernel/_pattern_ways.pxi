@@ -1,4 +1,4 @@
-# All states of a pattern and what is left from each: cocco/bounds/kept_patterns.py, whose steps these count
+# All states of a pattern and what is left from each: cocco/bounds/patterns/tables.py, whose steps these count
 
 cdef struct PatternState:
     i64 downset     # the number of the layers that have run

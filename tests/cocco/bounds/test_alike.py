@@ -9,8 +9,8 @@ from dataclasses import replace
 import pytest
 
 import workloads
-from cocco.bounds.alike_tensors import kinds_of
-from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.patterns.interchangeable import kinds_of
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.interchangeable import Alike

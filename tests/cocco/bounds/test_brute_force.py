@@ -12,10 +12,10 @@ from itertools import product
 
 import pytest
 
-from cocco.bounds.buffers import inside_of, least_inside
-from cocco.bounds.forced import largest_hulls
-from cocco.bounds.kept import cheapest_plans
-from cocco.bounds.least import lower_bound, totals_of
+from cocco.bounds.cheapest import cheapest_plans
+from cocco.bounds.floors.buffers import inside_of, least_inside
+from cocco.bounds.floors.forced import largest_hulls
+from cocco.bounds.floors.least import lower_bound, totals_of
 from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.bounds.buffers import Buffered, choices_of, inside_of, least_buffered, least_inside
-from cocco.bounds.forced import largest_hulls
-from cocco.bounds.kept_floors import least_of_layers
-from cocco.bounds.kept_inside import inside_floors
-from cocco.bounds.windows import Window, least_met, least_read
+from cocco.bounds.floors.buffers import Buffered, choices_of, inside_of, least_buffered, least_inside
+from cocco.bounds.floors.by_layer import least_of_layers
+from cocco.bounds.floors.forced import largest_hulls
+from cocco.bounds.floors.inside import inside_floors
+from cocco.bounds.floors.windows import Window, least_met, least_read
 from cocco.problem.problem import on_hardware, over_space
 from simulator.accelerator import Accelerator
 from simulator.model.layer.loops import Axis

@@ -13,14 +13,14 @@ pytest.importorskip("scipy")
 import cocco.bounds
 from cocco.bounds import Certificate, certify
 from cocco.bounds.certificate import unless_refuted
-from cocco.bounds.components import components
-from cocco.bounds.crossings import crossings, tensors_of
-from cocco.bounds.forced import Hulls
-from cocco.bounds.kept import KeptOptimum, cheapest_plans
-from cocco.bounds.least import lower_bound
-from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import plain_bound
-from cocco.bounds.tolls import makers, plain_tolls
+from cocco.bounds.cheapest import KeptOptimum, cheapest_plans
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.floors.least import lower_bound
+from cocco.bounds.parts.components import components
+from cocco.bounds.parts.crossings import crossings, tensors_of
+from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.partition_bound import plain_bound
+from cocco.bounds.prices.tolls import makers, plain_tolls
 from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
@@ -149,7 +149,7 @@ def test_certificate_holds_for_all_memories_where_one_is_chosen(metric):
 
 def test_windows_add_sets_and_the_bound_stays_valid(monkeypatch):
     """With windows of 4 layers on chains of 12, of which 3 fit, at 1 and 2 bytes too few for 4."""
-    monkeypatch.setattr("cocco.bounds.partition_bound.WINDOW", 4)
+    monkeypatch.setattr("cocco.bounds.prices.partition_bound.WINDOW", 4)
     problem = on_hardware(chain(12), Accelerator(global_buffer=65536, weight_buffer=4 * 576 - 1))
     costs = SubgraphCosts(problem)
     bound = plain_bound(problem, costs, Hulls(problem, costs), tensors_of(problem), range(12), []).run(SHORT)

@@ -16,18 +16,17 @@ import cocco
 import workloads
 from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
-from cocco.bounds.components import components
-from cocco.bounds.crossings import Tensors, crossings, tensors_of
-from cocco.bounds.forced import Hulls, Traffic
-from cocco.bounds.joins import slacks_between
-from cocco.bounds.kept import keep_question, step_totals
-from cocco.bounds.kept_alone import Alone, alone_extras, by_bytes
-from cocco.bounds.kept_bounds import KeptBounds
-from cocco.bounds.kept_prices import KeptPrices
-from cocco.bounds.kept_steps import least_alone
-from cocco.bounds.oracle import Oracle
-from cocco.bounds.staircase import Staircase, Step, forced_step, no_limit
-from cocco.bounds.tolls import (
+from cocco.bounds.cheapest import keep_question, step_totals
+from cocco.bounds.floors.forced import Hulls, Traffic
+from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.parts.components import components
+from cocco.bounds.parts.crossings import Tensors, crossings, tensors_of
+from cocco.bounds.parts.joins import slacks_between
+from cocco.bounds.prices.kept_bound import KeptPrices
+from cocco.bounds.prices.layer_alone import Alone, alone_extras, by_bytes
+from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.single_steps import least_alone
+from cocco.bounds.prices.tolls import (
     Pairs,
     Taken,
     Tolls,
@@ -38,6 +37,7 @@ from cocco.bounds.tolls import (
     pairs_of,
     plain_tolls,
 )
+from cocco.bounds.staircase import Staircase, Step, forced_step, no_limit
 from cocco.candidates.genome import connected_parts
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space

@@ -7,9 +7,9 @@ import time
 import pytest
 
 import workloads
-from cocco.bounds.forced import least_traffic
-from cocco.bounds.kept import cheapest_plans
-from cocco.bounds.least import lower_bound
+from cocco.bounds.cheapest import cheapest_plans
+from cocco.bounds.floors.forced import least_traffic
+from cocco.bounds.floors.least import lower_bound
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator

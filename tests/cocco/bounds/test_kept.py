@@ -7,7 +7,7 @@ from functools import lru_cache
 import pytest
 
 import workloads
-from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.problem.problem import Problem, on_hardware
 from simulator import Accelerator, Partition
 from simulator.model.cost import METRICS, total

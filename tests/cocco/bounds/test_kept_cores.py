@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator

@@ -6,8 +6,8 @@ import math
 from dataclasses import replace
 
 import workloads
-from cocco.bounds.kept import keep_question
-from cocco.bounds.kept_floors import floors
+from cocco.bounds.cheapest import keep_question
+from cocco.bounds.floors.by_layer import floors
 from cocco.problem.problem import on_hardware
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.route import Pricing, route_of

@@ -7,9 +7,9 @@ import math
 import pytest
 
 import workloads
-from cocco.bounds.kept import keep_question
-from cocco.bounds.kept_elsewhere import bytes_beside, sums_of
-from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.cheapest import keep_question
+from cocco.bounds.floors.elsewhere import bytes_beside, sums_of
+from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.moves import Memo, Moves
 from cocco.search.exact.question import KeptStep

@@ -9,11 +9,12 @@ from functools import partial
 import pytest
 
 import workloads
-from cocco.bounds import kept, kept_patterns
-from cocco.bounds.kept import cheapest_plans, keep_question
-from cocco.bounds.kept_patterns import Small, Twin, patterns_of
-from cocco.bounds.layer_order import LayerOrder
-from cocco.bounds.pattern_runs import Budget, Runs
+from cocco.bounds import cheapest
+from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.bounds.patterns import tables
+from cocco.bounds.patterns.runs import Budget, Runs
+from cocco.bounds.patterns.tables import Small, Twin, patterns_of
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.problem.problem import Problem, on_hardware, part_of
 from cocco.search.exact.exact import exact_plan
@@ -66,7 +67,7 @@ def check(problem: Problem, seed: int) -> tuple[int, int, int]:
     """Look at every state of a problem; return how many there are, how many late layers, and how often it is more."""
     stream = random.Random(seed)
     question = keep_question(problem)
-    kept_patterns.MOST_FREE = stream.choice((0, 0, 1, 2))
+    tables.MOST_FREE = stream.choice((0, 0, 1, 2))
     patterns, _ = patterns_of(question, problem.objective.metric == "ema")
     more = 0
     left = every_state(question)
@@ -102,9 +103,9 @@ def state_of(pattern: Pattern, place: Place) -> tuple[int, int, int]:
 @pytest.fixture(autouse=True)
 def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of any size, and of every problem."""
-    monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
-    monkeypatch.setattr(kept_patterns, "MOST_FREE", 0)
-    monkeypatch.setattr(kept, "FIRST_STATES", 1)
+    monkeypatch.setattr(tables, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(tables, "MOST_FREE", 0)
+    monkeypatch.setattr(cheapest, "FIRST_STATES", 1)
 
 
 def test_no_state_costs_less():
@@ -143,7 +144,7 @@ def test_both_engines_agree_with_patterns():
     proven = 0
     for seed in range(40):
         problem = wide_problem(seed, 6) if seed % 2 else random_problem(seed, 6)
-        kept_patterns.MOST_FREE = seed // 2 % 3
+        tables.MOST_FREE = seed // 2 % 3
         found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
         assert found[0] == found[1], seed
         proven += found[0].is_proven
@@ -160,7 +161,7 @@ def test_the_compiled_engine_builds_the_same_patterns():
     states = late = spent = 0
     for seed in range(120):
         stream = random.Random(seed)
-        kept_patterns.MOST_FREE, most = stream.choice((0, 1, 2, 3)), stream.choice((300, 3_000, 10**7))
+        tables.MOST_FREE, most = stream.choice((0, 1, 2, 3)), stream.choice((300, 3_000, 10**7))
         for problem in (wide_problem(seed, 6), random_problem(seed, 6)):
             if not has_twin(problem):
                 continue
@@ -185,8 +186,8 @@ def test_a_step_that_touches_more_tensors_than_a_word_has_bits_is_left_to_the_re
         asked.append(small.budget.steps)
         return readable(small)
 
-    readable = kept_patterns.left_of
-    monkeypatch.setattr(kept_patterns, "left_of", left)
+    readable = tables.left_of
+    monkeypatch.setattr(tables, "left_of", left)
     producers = [[], *([v - 1] for v in range(1, 70)), [*range(70)]]
     problem = on_hardware(dag(producers), Accelerator(shared_buffer=6_000), metric="ema")
     question = keep_question(problem)
@@ -221,7 +222,7 @@ def test_a_pattern_that_grows_too_large_ends(monkeypatch: pytest.MonkeyPatch):
     network = workloads.load("densenet121")
     question = keep_question(on_hardware(network, Accelerator(shared_buffer=512 * KiB), metric="ema"))
     assert patterns_of(question, True, 16_000_000) == ((), 0)
-    monkeypatch.setattr(kept_patterns, "SPARE_BITS", -60)
+    monkeypatch.setattr(tables, "SPARE_BITS", -60)
     assert patterns_of(question, True, 100_000) == ((), 100_000)
 
 

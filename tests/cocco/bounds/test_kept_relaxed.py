@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from cocco.bounds import kept, kept_patterns
-from cocco.bounds.kept import keep_question
-from cocco.bounds.kept_patterns import patterns_of
+from cocco.bounds import cheapest
+from cocco.bounds.cheapest import keep_question
+from cocco.bounds.patterns import tables
+from cocco.bounds.patterns.tables import patterns_of
 from cocco.effort.planned import confirmed
 from cocco.exploration.memories import solved
 from cocco.exploration.memories.proof import prove
@@ -24,10 +25,10 @@ from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 def always_relaxed(monkeypatch: pytest.MonkeyPatch) -> None:
     """All memories of one buffer are alike, patterns may be of any size, and every search takes them."""
     monkeypatch.setattr(solved, "ALIKE", 1e9)
-    monkeypatch.setattr(kept_patterns, "LEAST_LAYERS", 1)
-    monkeypatch.setattr(kept_patterns, "SPARE_BITS", 0)
-    monkeypatch.setattr(kept, "FIRST_STEPS", 1)
-    monkeypatch.setattr(kept, "FAR_OFF", math.inf)
+    monkeypatch.setattr(tables, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(tables, "SPARE_BITS", 0)
+    monkeypatch.setattr(cheapest, "FIRST_STEPS", 1)
+    monkeypatch.setattr(cheapest, "FAR_OFF", math.inf)
 
 
 def one_buffer(seed: int, has_tables: bool) -> Problem | None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cocco.bounds.least import gap, lower_bound
+from cocco.bounds.floors.least import gap, lower_bound
 from cocco.problem.problem import on_hardware, over_space
 from simulator.accelerator import Accelerator
 from tests.helpers.every_plan import optimum

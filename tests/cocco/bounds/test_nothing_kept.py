@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 import workloads
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.candidates.genome import groups_of
 from cocco.candidates.stream import Stream
 from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS

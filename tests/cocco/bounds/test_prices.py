@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 pytest.importorskip("ortools")
 pytest.importorskip("scipy")
 
-from cocco.bounds import certificate, partition_bound
+from cocco.bounds import certificate
 from cocco.bounds.certificate import certify
-from cocco.bounds.crossings import crossings, tensors_of
-from cocco.bounds.duals import Columns
-from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import PartitionBound, _lowered, plain_bound
-from cocco.bounds.scopes import scopes_of
-from cocco.bounds.tolls import makers, plain_tolls
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.crossings import crossings, tensors_of
+from cocco.bounds.parts.scopes import scopes_of
+from cocco.bounds.prices import partition_bound
+from cocco.bounds.prices.duals import Columns
+from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.partition_bound import PartitionBound, _lowered, plain_bound
+from cocco.bounds.prices.tolls import makers, plain_tolls
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts

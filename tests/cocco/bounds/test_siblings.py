@@ -6,10 +6,10 @@ from itertools import combinations
 
 import pytest
 
-from cocco.bounds.components import components
-from cocco.bounds.crossings import tensors_of
-from cocco.bounds.forced import Hulls
-from cocco.bounds.siblings import siblings
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.components import components
+from cocco.bounds.parts.crossings import tensors_of
+from cocco.bounds.parts.siblings import siblings
 from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts

@@ -8,7 +8,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds import kept as bounds_kept
+from cocco.bounds import cheapest as bounds_cheapest
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
@@ -56,7 +56,7 @@ def test_where_the_search_gives_up_the_answer_is_no_worse_and_claims_no_more_tha
 
 def test_a_search_that_lies_is_noticed(monkeypatch):
     network = workloads.load("vgg16")
-    found = bounds_kept.cheapest_plans(on_hardware(network, CHIP, metric="ema"))
+    found = bounds_cheapest.cheapest_plans(on_hardware(network, CHIP, metric="ema"))
     monkeypatch.setattr(
         "cocco.exploration.memories.solved.cheapest_plans", lambda *_, **__: found._replace(cost=found.cost - 1)
     )

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import cocco
-from cocco.bounds import least
+from cocco.bounds.floors import least
 from cocco.problem.space import Range, SeparateBuffers
 from cocco.search.pricing import genomes as pricing
 from simulator import Accelerator, Partition, evaluate

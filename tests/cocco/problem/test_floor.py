@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 
-from cocco.bounds.least import lower_bound
+from cocco.bounds.floors.least import lower_bound
 from cocco.exploration.memories.proof import prove
 from cocco.problem.floor import floor_of, floor_of_all
 from cocco.problem.objective import Objective

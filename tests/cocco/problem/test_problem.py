@@ -6,7 +6,7 @@ import pickle
 
 import pytest
 
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator

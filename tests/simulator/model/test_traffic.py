@@ -109,7 +109,7 @@ def test_windows_of_all_updates_are_added(reach, stride, upsample, padding, exte
         read += len(set(range(first, end)) & set(range(source)))
     assert window_elements(geometry, ROWS, 1, 0, updates) == read
     ends = [window_elements(geometry, ROWS, 1, 0, updates_of(step, step, extent)) for step in (1, extent)]
-    assert read >= min(ends)  # what cocco/bounds/least.py takes as the least
+    assert read >= min(ends)  # what cocco/bounds/floors/least.py takes as the least
 
 
 def random_part(seed):

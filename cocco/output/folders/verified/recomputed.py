@@ -11,7 +11,7 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
-from cocco.bounds.least import gap
+from cocco.bounds.floors.least import gap
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import workloads
-from cocco.bounds.kept import _patterns, keep_question
+from cocco.bounds.cheapest import _patterns, keep_question
 from cocco.bounds.staircase import Staircase
 from cocco.effort import budgets
 from cocco.effort.planned import confirmed, priced
@@ -177,7 +177,7 @@ def test_patterns_are_built_once(monkeypatch: pytest.MonkeyPatch):
         asked.append(most)
         return (), most if most < 1_000 else most // 4
 
-    monkeypatch.setattr("cocco.bounds.kept.patterns_of", patterns_of)
+    monkeypatch.setattr("cocco.bounds.cheapest.patterns_of", patterns_of)
     problem = on_hardware(workloads.load("vgg16"), Accelerator(shared_buffer=2**20), metric="ema", keep="auto")
     question = keep_question(problem)
     found = [_patterns(problem, 0, question, most, None) for most in (500, 500, 2_000, 1_200, 8_000, 800)]

@@ -12,7 +12,7 @@ import cocco
 import workloads
 from cocco.allocation.allocate import allocate
 from cocco.allocation.conflict import Packing, contracted
-from cocco.bounds.kept import cheapest_plans, keep_question, near_graph
+from cocco.bounds.cheapest import cheapest_plans, keep_question, near_graph
 from cocco.exploration.placing import cheapest as placed_plans
 from cocco.exploration.placing.cheapest import placed_plan
 from cocco.problem.problem import Problem

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import workloads
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.exploration.searching import improve
 from cocco.exploration.searching.improve import first_plans, improve_plans
 from cocco.problem.problem import on_hardware

@@ -12,7 +12,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds.kept_bounds import KeptBounds
+from cocco.bounds.floors.least_kept import KeptBounds
 from cocco.exploration import answer as kept
 from cocco.exploration.searching import front as kept_pareto
 from cocco.exploration.workers import jobs, worker

@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds.kept import keep_question
+from cocco.bounds.cheapest import keep_question
 from cocco.problem.problem import on_hardware
 from cocco.search.exact.exact import exact_plan
 from simulator import Accelerator, KiB, Partition, evaluate

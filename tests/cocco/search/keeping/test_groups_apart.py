@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, KiB
 from simulator.execution import verify

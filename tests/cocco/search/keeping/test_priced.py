@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import workloads
-from cocco.bounds.kept import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.problem.problem import on_hardware
 from cocco.search.keeping.priced import priced_intervals
 from simulator import Accelerator, KiB, Partition, evaluate

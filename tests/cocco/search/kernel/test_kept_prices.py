@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from cocco.bounds.kept import kept_price
+from cocco.bounds.cheapest import kept_price
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import has_kernel

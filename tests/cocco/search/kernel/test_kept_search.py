@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 import workloads
-from cocco.bounds.kept import cheapest_plans
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.kernel.choice import has_kernel

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import cocco
-from cocco.bounds.kept import cheapest_plans, kept_price
+from cocco.bounds.cheapest import cheapest_plans, kept_price
 from cocco.effort.settings import Settings
 from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel

@@ -10,8 +10,8 @@ import pytest
 
 from cocco.allocation.exact import complete
 from cocco.allocation.problem import make_problem
-from cocco.bounds.kept import cheapest_plans, keep_question
-from cocco.bounds.kept_patterns import patterns_of
+from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.patterns.tables import patterns_of
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.effort.settings import Settings
 from cocco.exploration.memories.solved import solve

@@ -1,10 +1,10 @@
-"""How the layers of a pattern may run next, and the least cost of a step of several (cocco.bounds.kept_patterns)."""
+"""How the layers of a pattern may run next, and the least cost of a step of several (cocco.bounds.patterns.tables)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion
 from cocco.search.exact.state import members

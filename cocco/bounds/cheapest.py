@@ -7,10 +7,10 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from cocco.bounds.alike_tensors import kinds_of
-from cocco.bounds.kept_floors import floors, least_of_layers, with_forced
-from cocco.bounds.kept_inside import inside_floors
-from cocco.bounds.kept_patterns import patterns_of
+from cocco.bounds.floors.by_layer import floors, least_of_layers, with_forced
+from cocco.bounds.floors.inside import inside_floors
+from cocco.bounds.patterns.interchangeable import kinds_of
+from cocco.bounds.patterns.tables import patterns_of
 from cocco.candidates.rounding import SUMMED
 from cocco.effort.budgets import (
     FAR_OFF,

@@ -1,8 +1,8 @@
 """The least cost of a layer in a subgraph of several, by the room that kept tensors leave for its regions.
 
-There the layer is made in at least as many pieces as its regions require (cocco.bounds.buffers). It reads its weights
-once for each piece, and elements that two pieces need again. A kept operand or result lies on chip whole and has no
-region, but its windows are read in the same way. The less room, the more pieces.
+There the layer is made in at least as many pieces as its regions require (cocco.bounds.floors.buffers). It reads its
+weights once for each piece, and elements that two pieces need again. A kept operand or result lies on chip whole and
+has no region, but its windows are read in the same way. The less room, the more pieces.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from functools import cache
 
-from cocco.bounds.buffers import Inside, Operand, inside_of, least_inside, met_bytes
+from cocco.bounds.floors.buffers import Inside, Operand, inside_of, least_inside, met_bytes
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
@@ -25,7 +25,7 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
 
     The function takes the layer, the bytes of one core for regions of tensors that are not kept, and the set of its
     operands and result that are kept. It returns inf if no piece fits. rows: the least that layers cost in any step
-    (kept_floors).
+    (by_layer.py).
     """
     (rules,), machine = problem.rules, problem.accelerator
     is_exact = machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact"

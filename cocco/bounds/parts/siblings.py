@@ -14,8 +14,8 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import Hulls, least_weights
+from cocco.bounds.floors.forced import Hulls, least_weights
+from cocco.bounds.parts.crossings import Tensors
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

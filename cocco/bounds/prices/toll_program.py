@@ -1,4 +1,4 @@
-"""Prices of layers and tolls of tensors, from a linear program over the steps found so far (cocco.bounds.tolls).
+"""Prices of layers and tolls of tensors, from a linear program over the steps found so far (cocco.bounds.prices.tolls).
 
 Columns are the prices, the shares and the prices of loading. A row for each step says that its layers are worth no more
 than it pays, and a row for each tensor that its tolls stay within their budget. The answer is sought in a box around
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.kept_alone import Alone
-from cocco.bounds.tolls import Pairs, Taken, Tolls, due
+from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.prices.layer_alone import Alone
+from cocco.bounds.prices.tolls import Pairs, Taken, Tolls, due
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

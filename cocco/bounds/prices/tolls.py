@@ -20,8 +20,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import Hulls
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.crossings import Tensors
 
 
 class Pairs(NamedTuple):

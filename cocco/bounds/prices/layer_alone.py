@@ -1,7 +1,7 @@
 """What a layer alone moves beyond its tensors and weights once, by the bytes kept on chip while it runs.
 
 In every loop order, a layer that does not fit next to the kept tensors reads weights or operands again. The less room,
-the more it reads: of all orders that fit, the one that moves the fewest bytes is taken (cocco.bounds.kept_elsewhere).
+the more it reads: of all orders that fit, the one that moves the fewest bytes is taken (cocco.bounds.floors.elsewhere).
 What is written, or comes in to stay, crosses once in any order. So for each set of its own tensors that may be kept,
 and for some totals of kept bytes, its price says what any plan moves at least.
 """
@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
-from cocco.bounds.kept import step_totals
+from cocco.bounds.cheapest import step_totals
 from cocco.problem.problem import Problem, part_of
 from cocco.search.exact.question import KeptStep
 from simulator.model.cost import Totals

@@ -26,9 +26,9 @@ import math
 from collections.abc import Callable, Iterator
 from itertools import chain, product
 
-from cocco.bounds.layer_order import LayerOrder
-from cocco.bounds.pattern_alone import Alone
-from cocco.bounds.pattern_runs import Budget, Runs, TooManyStepsError
+from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.bounds.patterns.alone import Alone
+from cocco.bounds.patterns.runs import Budget, Runs, TooManyStepsError
 from cocco.candidates.rounding import SUMMED
 from cocco.effort.budgets import PATTERN_STEPS, smaller
 from cocco.search.exact.question import KeepQuestion, Pattern

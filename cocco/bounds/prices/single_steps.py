@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.kept_alone import Alone
-from cocco.bounds.tolls import Pairs, Taken, Tolls, due
+from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.prices.layer_alone import Alone
+from cocco.bounds.prices.tolls import Pairs, Taken, Tolls, due
 
 MOST_SUMS = 2048  #: sums of bytes that are looked at before fractions are taken; our choice
 

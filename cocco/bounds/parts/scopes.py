@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cocco.bounds.forced import Hulls
+from cocco.bounds.floors.forced import Hulls
 
 PARTS = 4  #: blocks of first layers in as many layers as may be looked at together; our choice
 

@@ -23,9 +23,9 @@ from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
-from cocco.bounds.buffers import met_bytes
-from cocco.bounds.kept_elsewhere import bytes_beside
-from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.floors.buffers import met_bytes
+from cocco.bounds.floors.elsewhere import bytes_beside
+from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cocco.bounds.layer_order import LayerOrder
+from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.search.exact.question import KeepQuestion
 from cocco.search.exact.state import members
 

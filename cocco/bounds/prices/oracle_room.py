@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import least_weights
-from cocco.bounds.joins import slacks_between
+from cocco.bounds.floors.forced import least_weights
+from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.parts.joins import slacks_between
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

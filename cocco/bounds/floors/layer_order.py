@@ -1,4 +1,4 @@
-"""Which layers come before which, and which layers of a network form a narrow chain (cocco.bounds.kept_patterns)."""
+"""Which layers come before which, and which form a narrow chain (cocco.bounds.patterns.tables)."""
 
 from __future__ import annotations
 

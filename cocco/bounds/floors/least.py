@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cocco.bounds.buffers import Buffered, least_buffered
-from cocco.bounds.forced import Hulls, Traffic, largest_hulls, least_traffic
+from cocco.bounds.floors.buffers import Buffered, least_buffered
+from cocco.bounds.floors.forced import Hulls, Traffic, largest_hulls, least_traffic
 from cocco.problem.floor import floor_of_all
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator

@@ -1,7 +1,7 @@
 """The set-partition bound if tensors may be kept on chip: prices of layers and tolls that no step exceeds.
 
 If every possible step pays, at these tolls, at least the sum of its layers' prices, no plan moves fewer bytes than all
-prices together (cocco.bounds.tolls). Some step may fall short by r, but each layer is in at most one step. Prices at
+prices together (tolls.py). Some step may fall short by r, but each layer is in at most one step. Prices at
 given tolls are found by the level method, component by component: at plain tolls, and at those of bottlenecks, which
 are layers at which much is live whatever ran before. From the better of the two, a linear program improves prices and
 tolls.
@@ -15,16 +15,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cocco.bounds.components import components
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import Hulls
-from cocco.bounds.kept_alone import alone_extras, by_bytes
-from cocco.bounds.kept_steps import least_alone
-from cocco.bounds.oracle import Oracle
-from cocco.bounds.partition_bound import WINDOW, PartitionBound
-from cocco.bounds.scopes import Scope, scopes_of
-from cocco.bounds.toll_program import Point, TollProgram, between
-from cocco.bounds.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.components import components
+from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.parts.scopes import Scope, scopes_of
+from cocco.bounds.prices.layer_alone import alone_extras, by_bytes
+from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.partition_bound import WINDOW, PartitionBound
+from cocco.bounds.prices.single_steps import least_alone
+from cocco.bounds.prices.toll_program import Point, TollProgram, between
+from cocco.bounds.prices.tolls import Taken, Tolls, all_but_later, ancestors, paid, pairs_of, plain_tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

@@ -1,13 +1,13 @@
-"""The least that a step costs if all its layers belong to a pattern (cocco.bounds.kept_patterns)."""
+"""The least that a step costs if all its layers belong to a pattern (cocco.bounds.patterns.tables)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
 
-from cocco.bounds.kept_elsewhere import bytes_beside
-from cocco.bounds.layer_order import LayerOrder
-from cocco.bounds.pattern_runs import Budget
+from cocco.bounds.floors.elsewhere import bytes_beside
+from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.bounds.patterns.runs import Budget
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion, KeptStep
 from cocco.search.exact.state import members

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cocco.bounds.forced import Hulls
+from cocco.bounds.floors.forced import Hulls
 from cocco.problem.problem import Problem
 
 

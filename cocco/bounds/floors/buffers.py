@@ -18,8 +18,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from cocco.bounds.forced import Hulls, alone_prices
-from cocco.bounds.windows import Window, least_met, least_read, window_of
+from cocco.bounds.floors.forced import Hulls, alone_prices
+from cocco.bounds.floors.windows import Window, least_met, least_read, window_of
 from cocco.problem.problem import Problem
 from simulator.model.pricing import Price, PricingRules
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS

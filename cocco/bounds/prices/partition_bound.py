@@ -14,12 +14,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cocco.bounds.crossings import Tensors, crossings
-from cocco.bounds.duals import Columns
-from cocco.bounds.forced import Hulls
-from cocco.bounds.oracle import Oracle
-from cocco.bounds.scopes import Scope, scopes_of
-from cocco.bounds.tolls import Tolls, makers, paid, plain_tolls
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.crossings import Tensors, crossings
+from cocco.bounds.parts.scopes import Scope, scopes_of
+from cocco.bounds.prices.duals import Columns
+from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.tolls import Tolls, makers, paid, plain_tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 

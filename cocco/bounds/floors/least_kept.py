@@ -1,8 +1,8 @@
 """Lower bounds if tensors may stay on chip between subgraphs: no partition, order and kept intervals undercut them.
 
-The bounds of cocco.bounds.forced say what crosses DRAM if nothing is kept, and do not hold here. These do: weights, the
-inputs that are read and the model outputs cross DRAM once (`once_bytes`), and what every layer moves in the buffers
-(cocco.bounds.buffers) costs the energy of each memory.
+The bounds of cocco.bounds.floors.forced say what crosses DRAM if nothing is kept, and do not hold here. These do:
+weights, the inputs that are read and the model outputs cross DRAM once (`once_bytes`), and what every layer moves in
+the buffers (cocco.bounds.floors.buffers) costs the energy of each memory.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-from cocco.bounds.buffers import Buffered, least_buffered, met_bytes
-from cocco.bounds.forced import Traffic, largest_hulls, least_traffic
-from cocco.bounds.least import least_totals
+from cocco.bounds.floors.buffers import Buffered, least_buffered, met_bytes
+from cocco.bounds.floors.forced import Traffic, largest_hulls, least_traffic
+from cocco.bounds.floors.least import least_totals
 from cocco.effort.budgets import SHARES, SHARES_KEPT
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of

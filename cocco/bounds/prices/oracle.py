@@ -1,7 +1,7 @@
 """Find by CP-SAT, with a proof, the step worth most at given prices of layers, among all that may run.
 
 The set-partition bound needs this (docs/bounds.md): the least that a step S pays minus the prices of its layers, 0 for
-the empty set. It pays tolls (cocco.bounds.tolls): shares of tensors that are live and not kept, and loads. If nothing
+the empty set. It pays tolls (tolls.py): shares of tensors that are live and not kept, and loads. If nothing
 may be kept, that is what crosses DRAM. The sets meet necessary conditions of a subgraph; conditions left out (full
 connectedness, stage 3 of the tiling, the exact activation) only make the bound lower.
 """
@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from cocco.bounds.crossings import Tensors
-from cocco.bounds.forced import Hulls
-from cocco.bounds.kept_alone import Alone
-from cocco.bounds.oracle_room import Room, Term
-from cocco.bounds.siblings import Siblings, siblings
-from cocco.bounds.tolls import Pairs, Taken, Tolls
+from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.parts.siblings import Siblings, siblings
+from cocco.bounds.prices.layer_alone import Alone
+from cocco.bounds.prices.oracle_room import Room, Term
+from cocco.bounds.prices.tolls import Pairs, Taken, Tolls
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -39,7 +39,7 @@ class WorstStep(NamedTuple):
 class Oracle:
     """The model of one step, of what is kept meanwhile and of what ran before, built once and solved at many tolls.
 
-    layers: ascending ids, with every layer of `cocco.bounds.components` between two of them. Each layer is in S, or
+    layers: ascending ids, with every layer of a component between two of them. Each layer is in S, or
     ran before S (`done`), or neither; both `done` and `done` with S are closed under producers, so S is convex. alone:
     if given, S is one layer, in any loop order, so that only kept tensors take room; it says how much more the layer
     moves, which grows with the bytes kept. Otherwise S has at least two layers.

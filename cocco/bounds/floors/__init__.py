@@ -1,0 +1,1 @@
+"""What no plan undercuts, in milliseconds: by layer, by tensor, by buffer."""

@@ -1,0 +1,1 @@
+"""How a network comes apart: components, scopes, forks, and what crosses DRAM between subgraphs."""

@@ -1,0 +1,1 @@
+"""What the rest of a plan costs at least, from tables of smaller problems: pattern databases."""
