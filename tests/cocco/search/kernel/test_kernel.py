@@ -10,7 +10,7 @@ import cocco
 import workloads
 from cocco.effort.settings import Settings
 from cocco.problem.objective import Objective
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, on_hardware
 from cocco.problem.space import SeparateBuffers, SharedBuffer
 from cocco.search.genetic.engine import FastEngine, make_engine
 from cocco.search.genetic.genetic import genetic
@@ -165,6 +165,33 @@ def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
     network = Network("vast", (Tensor("x", side, side, 1),), (layer,))
     problem = Problem((network,), Accelerator(shared_buffer=100), {}, Objective("ema", None, (1.0,)))
     assert make_engine("fast", problem, Settings()).name == "reference"
+
+
+def test_what_is_near_64_bits_is_priced_alike_or_left_to_python():
+    """Pools of 2 to 9 coprime strides read one map, in a chain or side by side: their steps multiply."""
+    outcomes = {True: 0, False: 0}
+    for seed in range(60):
+        rng, side = random.Random(seed), 2**17
+        strides = rng.sample((2, 3, 5, 7, 11, 13, 61, 101, 103, 107, 109, 113, 127, 131, 137, 139), rng.randint(2, 9))
+        layers, sides = [Layer("stem", "maxpool", ("x",), side, 1, 1, 1)], {"stem": side}
+        for s in strides:
+            before, kernel = rng.choice(("stem", "stem", layers[-1].name)), rng.choice((1, 1, s, 2 * s))
+            if sides[before] >= kernel:
+                sides[f"p{s}"] = rows = (sides[before] - kernel) // s + 1
+                layers.append(Layer(f"p{s}", "maxpool", (before,), rows, 1, 1, 1, (kernel, 1), (s, 1)))
+        network = Network("coprime", (Tensor("x", side, 1, 1),), tuple(layers))
+        problem = on_hardware(network, Accelerator(shared_buffer=2**40, max_regions=None))
+        parts, engine = connected_parts(network, range(len(layers))), FastEngine(problem, Settings())
+        for part in parts:
+            price = SubgraphModel(problem.rules[0], part).price(2**40, 0)
+            try:
+                found = engine.compiled.price(part, 2**40, 0)
+            except OverflowError:
+                outcomes[False] += 1
+                continue
+            assert found == (total([price], problem.accelerator) if isinstance(price, Price) else None)
+            outcomes[True] += isinstance(price, Price)
+    assert min(outcomes.values()) > 10, outcomes
 
 
 def test_steps_beyond_64_bits_are_answered_all_the_same():
