@@ -25,16 +25,16 @@ from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
-include "_operators.pxi"
-include "_kept_gaps.pxi"
-include "_kept_memo.pxi"
-include "_fit.pxi"
-include "_kept_decode.pxi"
-include "_kept_settle.pxi"
-include "_generation.pxi"
-include "_generations.pxi"
-include "_sets.pxi"
-include "_orders.pxi"
+include "genetic/operators.pxi"
+include "keeping/gaps.pxi"
+include "keeping/memo.pxi"
+include "genetic/fit.pxi"
+include "keeping/decode.pxi"
+include "keeping/settle.pxi"
+include "genetic/generation.pxi"
+include "genetic/generations.pxi"
+include "exact/sets.pxi"
+include "exact/orders.pxi"
 
 
 # The face to Python
@@ -498,16 +498,16 @@ cdef i64 _index_size(i64 entries):
     return size
 
 
-include "_near.pxi"
-include "_annealing.pxi"
-include "_evolve.pxi"
-include "_improve.pxi"
-include "_kept_prices.pxi"
-include "_kept_search.pxi"
-include "_kept_floors.pxi"
-include "_kept_near.pxi"
-include "_kept_steps.pxi"
-include "_kept_alike.pxi"
-include "_pattern_runs.pxi"
-include "_pattern_ways.pxi"
-include "_pattern_steps.pxi"
+include "genetic/near.pxi"
+include "genetic/annealing.pxi"
+include "genetic/evolve.pxi"
+include "genetic/improve.pxi"
+include "exact/prices.pxi"
+include "exact/search.pxi"
+include "exact/floors.pxi"
+include "exact/near.pxi"
+include "exact/steps.pxi"
+include "exact/alike.pxi"
+include "patterns/runs.pxi"
+include "patterns/ways.pxi"
+include "patterns/steps.pxi"

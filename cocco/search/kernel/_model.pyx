@@ -16,9 +16,9 @@ from simulator.model.layer.orders import grid_of
 from workloads.network.layers.types import row_bytes as bytes_of_row
 
 include "simulator/model/parts.pxi"
-include "_subgraph.pxi"
-include "_price.pxi"
-include "_choice.pxi"
-include "_ways.pxi"
-include "_kept_layers.pxi"
-include "_loop_layers.pxi"
+include "model/subgraph.pxi"
+include "model/price.pxi"
+include "model/choice.pxi"
+include "model/ways.pxi"
+include "model/kept_layers.pxi"
+include "model/loop_layers.pxi"

@@ -32,7 +32,7 @@ cdef struct Met:
     i64 live
 
 
-cdef enum:  # axes.Mode: MODES of _loop_layers.pxi
+cdef enum:  # axes.Mode: MODES of cocco/search/kernel/model/loop_layers.pxi
     RING
     WHOLE_ROWS
     SIDE

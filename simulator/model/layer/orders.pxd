@@ -1,7 +1,7 @@
 from simulator.integers cimport ceil_div, i64
 from simulator.model.layer.loop_layer cimport BLOCK_ROW, Grid, LoopLayer, Mode
 
-cdef enum:  # their names: ORDERS of _loop_layers.pxi
+cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     TK
     KT
     WK
