@@ -30,4 +30,7 @@ def test_changes_are_grouped_and_short():
     groups = re.findall(r"^### (.+)$", changes(), re.MULTILINE)
     assert set(groups) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed"}
     assert all(len(line) <= 88 for line in changes().splitlines())
-    assert len(set(HEADING.findall(changes()))) == changes().count("\n## ") == 2
+    titles = re.findall(r"^## .+$", changes(), re.MULTILINE)
+    released = [title for title in titles if title != "## Unreleased"]
+    assert released == titles[-len(released) :] and len(titles) - len(released) <= 1  # what comes next stands first
+    assert all(HEADING.match(title) for title in released) and len(set(released)) == len(released) == 2
