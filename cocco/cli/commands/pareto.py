@@ -39,7 +39,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--method", choices=("auto", "nsga2", "exact"), default="auto",
-        help="the algorithm. auto: nsga2 (default); nsga2: genetic; exact: enumerate each memory, which proves small "
+        help="the algorithm. auto: nsga2 (default); nsga2: genetic; exact: solve each memory, which proves small "
         "fronts",
     )  # fmt: skip
     add_count(parser)

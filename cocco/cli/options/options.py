@@ -180,7 +180,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     group = add_samples(parser)
     group.add_argument(
         "--method", choices=methods, default="auto",
-        help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: genetic; exact: enumeration; "
+        help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: genetic; exact: exact search; "
         + more,
     )  # fmt: skip
     group.add_argument(
