@@ -20,10 +20,11 @@ class Compiled:
     module: str
     noun: str  #: what it is called in messages
     speedup: int  #: over its readable twin, about; measured
+    beside: tuple[str, ...] = ()  #: modules that it imports and that are compiled, too
 
     def is_built(self) -> bool:
         """Return whether the compiled part is installed."""
-        return importlib.util.find_spec(self.module) is not None
+        return all(importlib.util.find_spec(name) is not None for name in (self.module, *self.beside))
 
     def choice(self, name: str | None) -> EngineName:
         """Return the engine to use (name None: the default); raises ValueError if it is unknown or not built."""

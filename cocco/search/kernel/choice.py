@@ -9,7 +9,7 @@ from simulator.mapping.mappers import Enumerate
 
 MAX_THREADS = 256  #: our choice: more than any machine that one search is given
 SAFE_BITS = 60  #: counts up to 2^60 leave 64-bit integers room for their sums
-KERNEL = Compiled("cocco.search.kernel._kernel", "engine", 100)
+KERNEL = Compiled("cocco.search.kernel._kernel", "engine", 100, ("cocco.search.kernel._model",))
 
 
 def has_kernel() -> bool:

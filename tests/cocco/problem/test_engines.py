@@ -16,6 +16,10 @@ def test_compiled_part_answers_where_it_is_built():
     assert [BUILT.choice(name) for name in (None, "fast", "reference")] == ["fast", "fast", "reference"]
 
 
+def test_part_is_not_built_where_one_that_it_needs_is_not():
+    assert not Compiled("math", "sum", 100, ("cmath", "cocco.problem.no_such_module")).is_built()
+
+
 def test_missing_part_is_said_once_and_its_twin_answers():
     with pytest.warns(RuntimeWarning, match="compiled sum is not built here.*some 100 times slower") as said:
         assert MISSING.choice(None) == "reference"
