@@ -445,10 +445,10 @@ def in_scopes(monkeypatch: pytest.MonkeyPatch, repairs: bool) -> None:
 
     Without repairs all that a scope is short is taken off its first layers.
     """
-    for module, times in (("partition_bound", "REPAIRS"), ("kept_prices", "FINDS")):
-        monkeypatch.setattr(f"cocco.bounds.{module}.WINDOW", 3)
+    for module, times in (("partition_bound", "REPAIRS"), ("kept_bound", "FINDS")):
+        monkeypatch.setattr(f"cocco.bounds.prices.{module}.WINDOW", 3)
         if not repairs:
-            monkeypatch.setattr(f"cocco.bounds.{module}.{times}", 0)
+            monkeypatch.setattr(f"cocco.bounds.prices.{module}.{times}", 0)
 
 
 @pytest.mark.parametrize("repairs", [True, False])
