@@ -27,6 +27,7 @@ def test_mypy_sees_the_types_of_an_editable_install(tmp_path: Path):
     python, project = environment(tmp_path / "environment"), copy_of_the_project(tmp_path / "project")
     for source in project.rglob("*.pyx"):
         source.write_text("")
+        source.with_suffix(".pxd").unlink(missing_ok=True)
     install(python, "-e", project, CC="false")
     (tmp_path / "user").mkdir()
     (tmp_path / "user" / "script.py").write_text(SCRIPT)
