@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 
@@ -20,6 +20,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, fixed
+from tests.helpers.small_problems import all_partitions
 
 MEDIUM = Accelerator(global_buffer=1024 * 1024, weight_buffer=1152 * 1024)
 
@@ -29,25 +30,9 @@ def cost_of(costs: SubgraphCosts, labels: Sequence[int]) -> float:
     return sum(costs.costs(tuple(group)) for group in groups_of(labels))
 
 
-def all_labels(count: int) -> Iterator[list[int]]:
-    """Yield every way to put layers into sets, each named by its smallest layer."""
-    stack = [[0]]
-    while stack:
-        labels = stack.pop()
-        if len(labels) == count:
-            yield labels
-        else:
-            stack += [[*labels, name] for name in sorted({*labels, len(labels)})]
-
-
 def brute_force(problem: Problem, costs: SubgraphCosts) -> float:
-    """Return the least cost of all valid partitions: repair leaves those alone, and only those."""
-    least = math.inf
-    for labels in all_labels(problem.size):
-        cost = cost_of(costs, labels)
-        if cost < least and repair(problem, labels) == labels:
-            least = cost
-    return least
+    """Return the least cost of all valid partitions."""
+    return min(sum([costs.costs(tuple(group)) for group in groups]) for groups in all_partitions(problem))
 
 
 @pytest.mark.parametrize("seeds", [range(80), pytest.param(range(80, 400), marks=pytest.mark.slow)])

@@ -12,12 +12,12 @@ import cocco
 import workloads
 from cocco.effort.work_units import Steps, taken_by
 from cocco.exploration.searching import divided_search
-from cocco.exploration.workers import jobs, worker
-from cocco.exploration.workers.outside import refuted
+from cocco.exploration.workers import jobs
 from cocco.problem.problem import on_hardware
 from cocco.search.genetic.population import Population
 from simulator import Accelerator
 from tests.helpers.search_graphs import chain
+from tests.helpers.workers_here import workers_here
 
 ASKED: dict[str, Any] = {"method": "ga", "keep": "none", "samples": 1200, "seed": 3}
 
@@ -29,17 +29,7 @@ def divided(monkeypatch):
 
 @pytest.fixture
 def here(monkeypatch):
-    """Let workers be this process, and count what they are given."""
-    given: list[int] = []
-
-    def run(function: Any, asked: Any) -> list[Any]:
-        given.append(len(asked))
-        found = [worker.in_worker(function, each) for each in asked]
-        assert [refuted(each, answer) for each, answer in zip(asked, found)] == [""] * len(asked)
-        return found
-
-    monkeypatch.setattr(jobs, "_jobs", lambda *_: run)
-    return given
+    return workers_here(monkeypatch)
 
 
 class Kept:

@@ -13,14 +13,14 @@ import pytest
 import cocco
 import workloads
 from cocco.bounds.floors.least_kept import KeptBounds
-from cocco.exploration import answer as kept
-from cocco.exploration.searching import front as kept_pareto
+from cocco.exploration import answer
+from cocco.exploration.searching import front
 from cocco.exploration.workers import jobs, worker
-from cocco.exploration.workers.outside import refuted
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator
 from tests.helpers.command_line import ROOT
 from tests.helpers.search_graphs import chain
+from tests.helpers.workers_here import workers_here
 
 SPACE = cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 256 * 2**10)
 ASKED: dict[str, Any] = {"space": SPACE, "samples": 300, "seed": 3}
@@ -34,18 +34,9 @@ QUESTIONS = {
 @pytest.fixture
 def here(monkeypatch):
     """Let workers be this process, and count what they are given; let no proof over all layers finish."""
-    given: list[int] = []
-
-    def run(function: Any, asked: Any) -> list[Any]:
-        given.append(len(asked))
-        found = [worker.in_worker(function, each) for each in asked]
-        assert [refuted(each, answer) for each, answer in zip(asked, found)] == [""] * len(asked)
-        return found
-
-    monkeypatch.setattr(jobs, "_jobs", lambda *_: run)
-    for module in (kept, kept_pareto):
+    for module in (answer, front):
         monkeypatch.setattr(module, "KEPT_STEPS", 64)
-    return given
+    return workers_here(monkeypatch)
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
