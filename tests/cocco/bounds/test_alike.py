@@ -21,6 +21,7 @@ from simulator.technology import KiB
 from tests.helpers.many_alike import many
 from tests.helpers.parts import in_parts
 from tests.helpers.search_graphs import dag
+from workloads import Builder
 
 
 def dense(stream: random.Random, layers: int) -> list[list[int]]:
@@ -120,3 +121,13 @@ def test_densenet_is_proved():
     problem = on_hardware(workloads.load("densenet121"), Accelerator(shared_buffer=512 * KiB), metric="energy")
     found = cheapest_plans(problem, max_steps=32_000_000)
     assert found.is_proven and found.plans[0].states < 40_000
+
+
+@pytest.mark.parametrize("groups, alike", [(1, True), (2, False)])
+def test_operands_that_groups_of_channels_tell_apart_do_not_stand_for_one_another(groups: int, alike: bool):
+    """Of two groups, one sees the channels of x only and the other those of y."""
+    b = Builder("operands")
+    b.conv("reader", [b.input("x", 4, 4, 8), b.input("y", 4, 4, 8)], 16, groups=groups)
+    network = b.build()
+    x, y = (kinds_of(network)[network.tensors.index(tensor)] for tensor in network.inputs)
+    assert (x == y >= 0) == alike and (alike or x == y == -1)
