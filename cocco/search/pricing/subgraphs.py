@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
+from simulator.model.pricing import SubgraphModel
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from workloads.network.layers.types import row_bytes
 
@@ -56,6 +57,7 @@ class SubgraphCosts:
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
+        self.may_hold = lru_cache(memo)(self._may_hold)
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
@@ -76,6 +78,7 @@ class SubgraphCosts:
         """Empty the memos."""
         self.costs.cache_clear()
         self.may_fit.cache_clear()
+        self.may_hold.cache_clear()
 
     def _reference(self) -> GroupPrice:
         pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine
@@ -133,7 +136,29 @@ class SubgraphCosts:
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
+    @cached_property
+    def nests(self) -> tuple[Group, ...]:
+        """The sets of several layers that may run as one loop nest here, without being held; ascending union ids."""
+        problem, machine, found = self.problem, self._machine, list[Group]()
+        for rules, offset in zip(problem.rules, problem.offsets):
+            for nest in getattr(rules, "nests", ()):
+                needs = SubgraphModel(rules, nest).loop_needs
+                if any(
+                    a <= machine.activation_capacity and (self._is_shared or w <= machine.weight_capacity)
+                    for a, w in needs
+                ):
+                    found.append(tuple(sorted(offset + v for v in nest)))
+        return tuple(found)
+
     def _may_fit(self, group: Group) -> bool:
+        """Return False only if neither this set of layers nor any larger one can run: held, or as a nest."""
+        return self.may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
+
+    @cached_property
+    def _nests(self) -> list[frozenset[int]]:
+        return list(map(frozenset, self.nests))
+
+    def _may_hold(self, group: Group) -> bool:
         """Return False only if neither this set of layers nor any larger one can be held on chip.
 
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
