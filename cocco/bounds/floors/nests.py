@@ -9,12 +9,12 @@ taken from them counts for all of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from simulator.model.equivalence import Alike
-from simulator.model.pricing import Price, PricingRules, SubgraphModel
+from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 
 AMPLE = 2**50  #: bytes: everything fits
 
@@ -38,14 +38,14 @@ def own_of(price: Price) -> Own:
 @lru_cache(maxsize=64)
 def least_of_nests(rules: PricingRules) -> tuple[tuple[Group, Own], ...]:
     """Return each nest with what it moves at least in any memory: that is what it moves where everything fits."""
-    alike, known, found = Alike(rules), {}, []
+    alike, prices, found = Alike(rules), dict[Hashable, Price | Shortage](), list[tuple[Group, Own]]()
     for nest in getattr(rules, "nests", ()):
         key = alike.key(nest)
-        if key not in known:
-            price = SubgraphModel(rules, nest).price(AMPLE, AMPLE)
-            known[key] = own_of(price) if isinstance(price, Price) else None
-        if known[key] is not None:
-            found.append((nest, known[key]))
+        if key not in prices:
+            prices[key] = SubgraphModel(rules, nest).price(AMPLE, AMPLE)
+        price = prices[key]
+        if isinstance(price, Price):
+            found.append((nest, own_of(price)))
     return tuple(found)
 
 
