@@ -39,7 +39,7 @@ def own_of(price: Price) -> Own:
 def least_of_nests(rules: PricingRules) -> tuple[tuple[Group, Own], ...]:
     """Return each nest with what it moves at least in any memory: that is what it moves where everything fits."""
     alike, prices, found = Alike(rules), dict[Hashable, Price | Shortage](), list[tuple[Group, Own]]()
-    for nest in getattr(rules, "nests", ()):
+    for nest in rules.nests:
         key = alike.key(nest)
         if key not in prices:
             prices[key] = SubgraphModel(rules, nest).price(AMPLE, AMPLE)

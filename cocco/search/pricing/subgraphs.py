@@ -141,7 +141,7 @@ class SubgraphCosts:
         """The sets of several layers that may run as one loop nest here, without being held; ascending union ids."""
         problem, machine, found = self.problem, self._machine, list[Group]()
         for rules, offset in zip(problem.rules, problem.offsets):
-            for nest in getattr(rules, "nests", ()):
+            for nest in rules.nests:
                 needs = SubgraphModel(rules, nest).loop_needs
                 if any(
                     a <= machine.activation_capacity and (self._is_shared or w <= machine.weight_capacity)
