@@ -6,13 +6,14 @@ The baselines of Cocco, Sec. 4.2, are built on these: Formula 1 is a sum over su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
-from simulator.model.pricing import SubgraphModel
+from simulator.model.layer.goal import Room
+from simulator.model.layer.least_room import can_run
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from workloads.network.layers.types import row_bytes
 
@@ -26,6 +27,17 @@ Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an elemen
 
 class Spent(Exception):
     """More layers would be priced than allowed."""
+
+
+def _fitting_nests(problem: Problem) -> Iterator[Group]:
+    """Yield the layers of each nest that some loops of it run in this memory, as ids of the union."""
+    machine = problem.accelerator
+    room = Room(machine.activation_capacity, None if machine.is_shared else machine.weight_capacity)
+    for rules, offset in zip(problem.rules, problem.offsets):
+        for layers in rules.nests:
+            loops = rules.loops_of(layers)
+            if loops is not None and can_run(loops, room):
+                yield tuple([offset + v for v in layers])
 
 
 class SubgraphCosts:
@@ -58,6 +70,9 @@ class SubgraphCosts:
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
         self.may_hold = lru_cache(memo)(self._may_hold)
+        #: sets of several layers that may run as one loop nest here, without being held; ascending ids of the union
+        self.nests = tuple(_fitting_nests(problem))
+        self._nests = list(map(frozenset, self.nests))
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
@@ -136,34 +151,18 @@ class SubgraphCosts:
         self._reads = reads
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
-    @cached_property
-    def nests(self) -> tuple[Group, ...]:
-        """The sets of several layers that may run as one loop nest here, without being held; ascending union ids."""
-        problem, machine, found = self.problem, self._machine, list[Group]()
-        for rules, offset in zip(problem.rules, problem.offsets):
-            for nest in rules.nests:
-                needs = SubgraphModel(rules, nest).loop_needs
-                if any(
-                    a <= machine.activation_capacity and (self._is_shared or w <= machine.weight_capacity)
-                    for a, w in needs
-                ):
-                    found.append(tuple(sorted(offset + v for v in nest)))
-        return tuple(found)
-
     def _may_fit(self, group: Group) -> bool:
-        """Return False only if neither this set of layers nor any larger one can run: held, or as a nest."""
-        return self.may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
-
-    @cached_property
-    def _nests(self) -> list[frozenset[int]]:
-        return list(map(frozenset, self.nests))
-
-    def _may_hold(self, group: Group) -> bool:
-        """Return False only if neither this set of layers nor any larger one can be held on chip.
+        """Return False only if neither this set of layers nor any larger one can run on chip.
 
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
-        S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
-        `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
+        S; a search that grows sets may stop where it fails. (A single layer that fails can still be streamed.)
+        """
+        return self.may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
+
+    def _may_hold(self, group: Group) -> bool:
+        """Return False only if neither this set of layers nor any larger one can be held.
+
+        Weights of one core, the number of tensors and `least_activation` only grow with the set.
         """
         parts = self._parts(group)
         weights = 0 if parts else -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
