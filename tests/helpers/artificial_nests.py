@@ -13,8 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
+from cocco.search.kernel import choice
+from cocco.search.pricing import subgraphs
 from simulator.model.equivalence import Alike
-from simulator.model.price import Price, Shortage
+from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
 from tests.helpers.every_kept_plan import is_connected
@@ -101,16 +103,27 @@ def install(monkeypatch: pytest.MonkeyPatch, share: float = 0.5, salt: int = 0) 
         found = price(self, room, weight_capacity, goal)
         prices = [found] if isinstance(found, Price) else []
         for level in levels_of(self):
-            if level.activation <= room and (self.rules.is_shared or level.weights <= weight_capacity):
+            if _fits(level, self.rules, room, weight_capacity):
                 prices.append(_price(self, level))
         return min(prices, key=lambda each: self._rank(each, goal)) if prices else found
 
-    def needs(self):
-        return [(each.activation, each.weights) for each in levels_of(self)]
+    def fitting(problem):
+        machine = problem.accelerator
+        for rules, offset in zip(problem.rules, problem.offsets):
+            for nest in rules.nests.values():
+                if any(
+                    _fits(level, rules, machine.activation_capacity, machine.weight_capacity) for level in nest.levels
+                ):
+                    yield tuple(offset + v for v in nest.layers)
 
+    monkeypatch.setattr(choice, "has_twin", lambda problem: False)
+    monkeypatch.setattr(subgraphs, "_fitting_nests", fitting)
     monkeypatch.setattr(PricingRules, "__init__", init)
     monkeypatch.setattr(SubgraphModel, "_price", with_nests)
-    monkeypatch.setattr(SubgraphModel, "loop_needs", property(needs))
+
+
+def _fits(level: Level, rules: PricingRules, room: int, weight_capacity: int) -> bool:
+    return level.activation <= room and (rules.is_shared or level.weights <= weight_capacity)
 
 
 def _price(model: SubgraphModel, level: Level) -> Price:
@@ -121,6 +134,3 @@ def _price(model: SubgraphModel, level: Level) -> Price:
         (1, 1), 1, level.activation, level.weights, None, True, weights, inputs, outputs, inputs + outputs + level.maps,
         2 * weights, 0, model.operations, cycles, inputs, weights, operation_extra=model.operation_extra,
     )  # fmt: skip
-
-
-__all__ = ["ArtificialNest", "Shortage", "artificial_nests", "install"]

@@ -47,10 +47,6 @@ def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "MOST_FREE", 0)
 
 
-def engines() -> tuple[EngineName, ...]:
-    return ("reference", "fast") if has_kernel() else ("reference",)
-
-
 def check_plain(problem: Problem, asked: tuple[EngineName, ...], certified: bool) -> int:
     """Compare with all partitions; return how many nests are cheaper than their layers by themselves."""
     brute = Brute(problem)
@@ -113,6 +109,27 @@ def test_no_false_optimum_with_thousands_of_artificial_nests(seeds, keep: str, m
     artificial_nests.install(monkeypatch, salt=seeds[0])
     for seed in seeds:
         check_artificial(seed, keep)
+
+
+def check_kinds(seed: int) -> tuple[int, int]:
+    """Compare with all plans on a problem with nothing kept, and on a smaller one with kept tensors."""
+    engines: tuple[EngineName, ...] = ("reference", "fast") if has_kernel() else ("reference",)
+    return (
+        check_plain(nest_problem(seed, 7), engines, seed % 3 == 0),
+        check_kept(nest_problem(seed, 4, "auto"), engines, seed),
+    )
+
+
+def test_no_false_optimum_with_nests_of_all_kinds():
+    nests, plans = zip(*[check_kinds(seed) for seed in range(60)])
+    assert sum(nests) > 0 and sum(plans) > 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", in_parts(60, 1_060))
+def test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand(seeds):
+    for seed in seeds:
+        check_kinds(seed)
 
 
 Patch = Callable[[pytest.MonkeyPatch], object]
