@@ -12,7 +12,8 @@ from simulator.model.layer.cheapest import Room, plans_of
 from simulator.model.layer.goal import holds
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan
-from simulator.model.nests.epilogue import epilogue_layer
+from simulator.model.nests.epilogue import followed
+from simulator.technology import Technology
 from tests.helpers.random_language import geometry_of, with_random_bits
 from tests.helpers.random_layers import random_layer
 from workloads.network.layers.layer import Layer, Tensor
@@ -51,7 +52,8 @@ def random_case(seed: int, has_bits: bool = False) -> Case:
                 continue
         if rng.random() < 0.5:
             kept = _random_kept(rng, network, layers)
-        loops = epilogue_layer(network, layers, batch, kept=kept)
+        nest = followed(network, layers)
+        loops = None if nest is None else nest.loops(network, batch, Technology(), kept)
         if loops is not None:
             return Case(network, layers, batch, kept, loops)
 

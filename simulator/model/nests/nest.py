@@ -23,11 +23,11 @@ class Nest(Protocol):
 
     @property
     def result(self) -> int:
-        """The layer whose tensor the nest makes."""
+        """The layer whose tensor the nest makes, besides those that leave from in between."""
 
     @property
     def inner(self) -> frozenset[int]:
         """The layers whose tensors lie between the others and are never whole: nothing outside reads them."""
 
-    def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
-        """Return the layers as their loops see them; kept: nothing of `inner` is."""
+    def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer | None:
+        """Return the layers as their loops see them, None if they do not run so; kept: nothing of `inner` is."""

@@ -14,7 +14,8 @@ from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
 from simulator.model.nests import epilogue
-from simulator.model.nests.epilogue import epilogue_layer, epilogues_of
+from simulator.model.nests.epilogue import epilogues, followed
+from simulator.technology import Technology
 from tests.helpers.layer_plans import claim_of, loops_of
 from tests.helpers.random_epilogue import random_case, some_plans
 from workloads import Builder
@@ -101,7 +102,7 @@ def a_block(norm=True):
 def test_the_moves_of_a_sum_are_those_of_the_layer_and_of_another_map():
     """The result of the convolution, 1,024 B, neither leaves nor comes back; the other map comes, and is read."""
     network = a_block(norm=False)
-    alone, nest = loop_layer(network, 0), epilogue_layer(network, (0, 1))
+    alone, nest = loop_layer(network, 0), followed(network, (0, 1)).loops(network, 1, Technology(), None)
     goal = Goal("ema", 100.0, 1.0, 1.0)
     one, both = (cheapest_plan(layer, Room(600, None), goal) for layer in (alone, nest))
     assert both.order == one.order and both.activation_bytes == one.activation_bytes + 8
@@ -115,7 +116,7 @@ def test_a_norm_needs_all_channels_of_a_tile_and_moves_them_once_more():
     What the sum leaves is written, read by DRAM and by the norm, and its place is written again.
     """
     network = a_block()
-    layer = epilogue_layer(network, (0, 1, 2))
+    layer = followed(network, (0, 1, 2)).loops(network, 1, Technology(), None)
     assert layer.epilogue == (8, 1024, 1024, 3 * 1024, 1024, 8, 1)
     plan = LayerPlan("TK", "ring", (1, 8), 1, 8, 16, 8)
     counted = count_layer(network, 0, plan, after=(1, 2))
@@ -136,12 +137,12 @@ def test_what_else_an_epilogue_reads_waits_for_none_of_its_layers():
     b.mul("twice", [first, first])
     b.add("two", [b.conv("e", x, 16, 1), b.conv("f", x, 16, 1)])
     network = b.build()
-    assert [network.names(layers) for layers in epilogues_of(network)] == [("c", "waits"), ("e", "two"), ("f", "two")]
+    assert [network.names(nest.layers) for nest in epilogues(network)] == [("c", "waits"), ("e", "two"), ("f", "two")]
 
 
 @pytest.mark.parametrize("name, count", [("resnet50", 20), ("gpt", 48), ("vit_b16", 49), ("nasnet", 129), ("vgg16", 0)])
 def test_nests_of_networks(name, count):
-    found = list(epilogues_of(workloads.load(name)))
+    found = [nest.layers for nest in epilogues(workloads.load(name))]
     assert len(found) == len(set(found)) == count
 
 
