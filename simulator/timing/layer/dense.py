@@ -65,9 +65,23 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         ahead = ahead + ([] if layer.has_second else _stationary(layer, plan, cuts, nest, *rooms))
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
-    end: dict[str, Sizes] = dict.fromkeys(WITHIN, "last")
-    outputs, behind = (nest.term({**made, **end, "chunks": chunks}) for chunks in (cuts.chunks, rounded))
-    return Moves(nest, inputs, weights, [outputs], [work], ahead, [behind])
+    end: dict[str, Sizes] = made | dict.fromkeys(WITHIN, "last")
+    finished, epilogue, size = end | {"chunks": cuts.chunks}, layer.epilogue, layer.output_elements
+    if epilogue.loaded:
+        inputs = [*inputs, nest.term(finished, epilogue.loaded, size)]
+        ahead = [*ahead, nest.term(end | {"chunks": rounded}, epilogue.loaded, size)]
+    if epilogue.by_position:  # results leave with those of the last chunk
+        first = [0] * (len(cuts.chunks) - 1)
+        end, rounded = end | {"chunks": [*first, sum(cuts.chunks)]}, [*first, sum(rounded)]
+    else:
+        end = finished
+    outputs = [nest.term(end)]
+    if epilogue.left:
+        outputs = [
+            nest.term(end, layer.output_bytes * layer.stays.is_written, size),
+            nest.term(finished, epilogue.left, size),
+        ]
+    return Moves(nest, inputs, weights, outputs, [work], ahead, [nest.term(end | {"chunks": rounded})])
 
 
 def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[list[int], list[int]]:
