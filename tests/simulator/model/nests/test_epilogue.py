@@ -16,6 +16,7 @@ from simulator.model.layer.loops import loop_layer
 from simulator.model.nests import epilogue
 from simulator.model.nests.epilogue import epilogues, followed
 from simulator.technology import Technology
+from simulator.timing.loops import loop_course
 from tests.helpers.layer_plans import claim_of, loops_of
 from tests.helpers.random_epilogue import random_case, some_plans
 from workloads import Builder
@@ -86,6 +87,18 @@ def test_a_nest_runs_where_its_least_room_is_and_nowhere_else():
             has_plan = cheapest_plan(layer, room, Goal("ema", 1.0, 0.0, 0.0)) is not None
             assert has_plan == can_run(layer, room), (seed, room)
             assert room.weights is not None or has_plan == (room.activation >= shared), (seed, room)
+
+
+def test_stages_move_and_compute_what_the_plan_does():
+    for seed in range(100):
+        case = random_case(seed)
+        for plan in some_plans(case, seed):
+            course = loop_course(case.loops, plan, 3, 1000, 100)
+            assert sum(stage.input_bytes for stage in course.stages) == plan.totals.ema_input_bytes
+            assert sum(stage.output_bytes for stage in course.stages) == plan.totals.ema_output_bytes
+            assert sum(slots for stage in course.stages for _, slots in stage.computing) == 1000
+            most = max((stage.output_bytes for stage in course.stages[:-1]), default=0)
+            assert course.behind_bytes >= most or case.loops.stays.output, (seed, plan)
 
 
 def a_block(norm=True):
