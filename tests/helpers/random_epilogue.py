@@ -89,6 +89,11 @@ def _random_network(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
     return Network("nest", tuple(tensors), (*layers, *others)), tuple(range(len(layers)))
 
 
+def random_followed(rng: random.Random) -> Network:
+    """Return a network of a dense layer, layers that follow it, and perhaps others that read what is in between."""
+    return _random_network(rng)[0]
+
+
 def _random_kept(rng: random.Random, network: Network, layers: tuple[int, ...]) -> Kept:
     last, inside = layers[-1], {*layers}
     inputs = {u for v in layers for u in network.operands[v]} - inside

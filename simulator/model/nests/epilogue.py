@@ -15,7 +15,9 @@ from typing import NamedTuple
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import DENSE, Epilogue, LoopLayer, Stays, round_up
 from simulator.model.layer.loops import kind_of, loop_layer
+from simulator.model.nests.nest import Other
 from simulator.technology import Technology
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS
 from workloads.network.layers.types import row_bytes
 from workloads.network.network import Network
@@ -26,9 +28,8 @@ class Followed(NamedTuple):
 
     layers: tuple[int, ...]
     leaving: tuple[int, ...]  #: of those in between, which others read or the network gives
-    others: tuple[int, ...]  #: what else the followers read
-    gates: tuple[int, ...]  #: of these, what is broadcast over the map
-    operands: tuple[int, ...]  #: those of the dense layer, then the others
+    operands: tuple[int, ...]  #: of the dense layer
+    others: tuple[Other, ...]  #: what else the followers read
 
     @property
     def result(self) -> int:
@@ -39,6 +40,10 @@ class Followed(NamedTuple):
     def inner(self) -> frozenset[int]:
         """All layers before, except for those that leave."""
         return frozenset(self.layers[:-1]) - {*self.leaving}
+
+    def layer(self, network: Network) -> Layer:
+        """Return the dense layer."""
+        return network.layers[self.layers[0]]
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer | None:
         """Return the layers as their loops see them.
@@ -66,14 +71,14 @@ class Followed(NamedTuple):
         bits, again = max((t.bits for t in stored), default=0), sum(t.size_bytes for t in stored)
         if self.result in on_chip and bits > tensors[self.result].bits:
             return None
-        coming = [u for u in self.others if u not in on_chip]
-        passing = max((row_bytes(loops.word, tensors[u].bits) for u in coming if u not in self.gates), default=0)
-        gates = [tensors[u] for u in self.gates if u in coming]
-        held = batch * sum(t.height * t.width * row_bytes(round_up(loops, t.channels), t.bits) for t in gates)
         positions = loops.rows.windows * loops.columns.windows
-        read = sum(positions * row_bytes(tensors[u].channels, tensors[u].bits) for u in self.others)
-        loaded, left = (sum(tensors[u].size_bytes for u in each) for each in (coming, leaving))
-        epilogue = Epilogue(held + passing, loaded, left, read + 2 * again, again, bits, int(bool(mixed)))
+        read = sum(positions * row_bytes(tensors[u].channels, tensors[u].bits) for u, _ in self.others)
+        coming = [each for each in self.others if each.tensor not in on_chip]
+        rooms = [room_of(loops, tensors[u], is_gate) for u, is_gate in coming]
+        loaded = sum(tensors[u].size_bytes for u, _ in coming)
+        left = sum(tensors[v].size_bytes for v in leaving)
+        room = sum(held for held, _ in rooms) + max((word for _, word in rooms), default=0)
+        epilogue = Epilogue(room, loaded, left, read + 2 * again, again, bits, int(bool(mixed)))
         return loops._replace(
             stays=loops.stays if kept is None else self._stays(network, loops.stays, kept),
             bits=loops.bits._replace(output=tensors[self.result].bits),
@@ -82,7 +87,7 @@ class Followed(NamedTuple):
 
     def _stays(self, network: Network, stays: Stays, kept: Kept) -> Stays:
         """Return what stays where the last layer makes the result, from what stays of the first."""
-        arriving = kept.loaded & kept.on_chip & {*self.others} - {*network.operands[self.layers[0]]}
+        arriving = kept.loaded & kept.on_chip & {u for u, _ in self.others} - {*self.operands}
         return stays._replace(
             output=self.result in kept.on_chip,
             is_written=self.result in kept.written,
@@ -130,5 +135,12 @@ def followed(network: Network, layers: Sequence[int]) -> Followed | None:
     if later.intersection(others) or len({*others}) < len(others):
         return None
     leaving = tuple(v for v in layers[:-1] if network.is_output[v] or {*network.consumers[v]} - {*layers})
-    operands = network.operands[layers[0]] + tuple(others)
-    return Followed(tuple(layers), leaving, tuple(others), tuple(gates), operands)
+    found = tuple(Other(u, u in gates) for u in others)
+    return Followed(tuple(layers), leaving, network.operands[layers[0]], found)
+
+
+def room_of(loops: LoopLayer, tensor: Tensor, is_gate: bool) -> tuple[int, int]:
+    """Return the bytes that a map of an epilogue takes: held whole for all samples, or of a word that passes."""
+    if not is_gate:
+        return 0, row_bytes(loops.word, tensor.bits)
+    return loops.batch * tensor.height * tensor.width * row_bytes(round_up(loops, tensor.channels), tensor.bits), 0

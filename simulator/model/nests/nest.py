@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
+
+
+class Other(NamedTuple):
+    """A map that an epilogue reads."""
+
+    tensor: int
+    is_gate: bool  #: broadcast over the map, and held whole
 
 
 class Nest(Protocol):
@@ -21,6 +28,14 @@ class Nest(Protocol):
     @property
     def operands(self) -> tuple[int, ...]:
         """The tensors that the nest reads, as operands in the order of its `LoopLayer`; one may repeat."""
+
+    @property
+    def others(self) -> tuple[Other, ...]:
+        """What layers read that follow the loops, beyond the operands, each once."""
+
+    @property
+    def leaving(self) -> tuple[int, ...]:
+        """The layers before the last whose tensors are read outside, too."""
 
     @property
     def result(self) -> int:

@@ -33,6 +33,7 @@ class Following(NamedTuple):
     stages: tuple[tuple[int, ...], ...]  #: layers after the first
     stored: tuple[int, ...]  #: the result of each stage but the last
     leaving: frozenset[int]  #: of those stored, what DRAM gets
+    inner: frozenset[int]  #: what nobody else reads
     operands: tuple[Operand, ...]
 
     @property
@@ -69,7 +70,7 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies) -> Followi
     if dense.op not in WEIGHTED or is_depthwise(dense):
         raise Miss(f"layer {dense.name!r} ({dense.op}) in the loops of a dense layer")
     stages: list[list[int]] = [[]]
-    stored, leaving, operands, before = [], set(), list[Operand](), first
+    stored, leaving, inner, operands, before = [], set(), set(), list[Operand](), first
     for v in layers[1:]:
         layer, own = network.layers[v], [u for u in network.operands[v] if u in inside]
         shape, made = ((t.height, t.width, t.channels) for t in (tensor_of(network, v), tensor_of(network, before)))
@@ -78,6 +79,8 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies) -> Followi
         if mixes(network, v) and dense.groups > 1:
             raise Miss(f"layer {layer.name!r} needs the channels of all groups at once")
         is_read = network.is_output[before] or not inside.issuperset(network.consumers[before])
+        if not is_read:
+            inner.add(before)
         if is_read or mixes(network, v):
             stored.append(before)
             stages.append([])
@@ -90,7 +93,7 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies) -> Followi
         stages[-1].append(v)
         before = v
     return Following(
-        network, first, tuple(map(tuple, stages)), tuple(stored), frozenset(leaving), tuple(operands)
+        network, first, tuple(map(tuple, stages)), tuple(stored), frozenset(leaving), frozenset(inner), tuple(operands)
     )  # fmt: skip
 
 
