@@ -1,0 +1,1 @@
+"""Subgraphs of several layers that run as one nest of loops."""

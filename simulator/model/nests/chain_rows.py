@@ -1,0 +1,125 @@
+"""The rows of x and of both middle maps that the tiles of a chain make, read and hold, in two ways.
+
+Anew: a tile makes all rows of the middle maps that it reads; they are gone when their chunk of channels comes again.
+In rings: rows stay for later tiles, so that each is made once. A set of rows is an integer with a bit for each.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import NamedTuple
+
+from simulator.model.layer.axes import Axis
+
+
+class ChainRows(NamedTuple):
+    """What tiles make, read and hold; sums are over all tiles of a sample."""
+
+    x_most: int  #: rows of x there at once, from those that this or a later tile reads
+    x_tile: int  #: rows of x that a tile reads for what it opens, at most
+    x_read: int  #: the same, summed
+    e_most: int  #: rows of what the openers make (E) there at once
+    e_made: int
+    e_read: int  #: by the middle layer
+    e_tiles: int  #: tiles that make a row of it
+    d_most: int  #: rows of what the middle layer makes (D); E again where there is none
+    d_made: int
+    d_read: int  #: by the closer
+    d_tiles: int
+
+
+class ChainBand(NamedTuple):
+    """Tiles of so many rows of the output, as wide as the map."""
+
+    rows: int
+    tiles: int
+    anew: ChainRows
+    ring: ChainRows
+
+
+@lru_cache(maxsize=1 << 12)
+def band_of(axes: tuple[Axis, Axis | None, Axis], rows: int, reads_x: bool) -> ChainBand:
+    """Return what tiles of this many output rows need.
+
+    Parameters
+    ----------
+    axes : (Axis, Axis or None, Axis)
+        The rows of the openers, of the middle layer and of the closer.
+    rows : int
+        Of the output, in a tile.
+    reads_x : bool
+        Whether the same rows of x are added to the output.
+
+    Examples
+    --------
+    Expansion, 3x3 depth-wise and projection of 14 rows, in tiles of 7: each needs a row of the other.
+
+    >>> plain, window = Axis(14, 14), Axis(14, 14, taps=3, padding=1)
+    >>> band = band_of((plain, window, plain), 7, False)
+    >>> band.anew.e_made, band.ring.e_made
+    (16, 14)
+    """
+    opener, middle, closer = (None if axis is None else _masks(axis) for axis in axes)
+    assert opener is not None and closer is not None
+    height = len(closer)
+    cut = [(first, min(first + rows, height)) for first in range(0, height, rows)]
+    found = []
+    for is_ring in (False, True):
+        x, e_made, e_read, d_made, d_read = [], [], [], [], []
+        e_there = d_there = 0
+        for first, stop in cut:
+            d = _meet(closer, ((1 << stop) - 1) ^ ((1 << first) - 1))
+            new_d = d & ~d_there
+            e = d if middle is None else _meet(middle, new_d)
+            new_e = e & ~e_there
+            read = _meet(opener, new_e)
+            if is_ring:
+                d_there, e_there = d_there | new_d, e_there | new_e
+            for every, each in zip((x, e_made, e_read, d_made, d_read), (read, new_e, e, new_d, d)):
+                every.append(each)
+        wanted = [mask | (((1 << stop) - 1) ^ ((1 << first) - 1)) * reads_x for mask, (first, stop) in zip(x, cut)]
+        e_most, d_most = (
+            (_ring(made, read) if is_ring else _most(made)) for made, read in ((e_made, e_read), (d_made, d_read))
+        )
+        found.append(
+            ChainRows(
+                _ring(wanted, wanted), _most(x), _sum(x), e_most, _sum(e_made), _sum(e_read), sum(map(bool, e_made)),
+                d_most, _sum(d_made), _sum(d_read), sum(map(bool, d_made)),
+            )
+        )  # fmt: skip
+    return ChainBand(rows, len(cut), *found)
+
+
+@lru_cache(maxsize=1 << 8)
+def _masks(axis: Axis) -> tuple[int, ...]:
+    """Return the rows that each window meets."""
+    return tuple(sum(1 << row for row in axis.met(window)) for window in range(axis.windows))
+
+
+def _meet(windows: tuple[int, ...], rows: int) -> int:
+    """Return the rows that these windows meet."""
+    met = 0
+    while rows:
+        last = rows & -rows
+        met |= windows[last.bit_length() - 1]
+        rows ^= last
+    return met
+
+
+def _sum(masks: list[int]) -> int:
+    return sum(map(int.bit_count, masks))
+
+
+def _most(masks: list[int]) -> int:
+    return max(map(int.bit_count, masks))
+
+
+def _ring(comes: list[int], read: list[int]) -> int:
+    """Return how many rows are there at once, at most: those that came by now and are read now or later."""
+    later, most, there = [0] * (len(read) + 1), 0, 0
+    for i in reversed(range(len(read))):
+        later[i] = later[i + 1] | read[i]
+    for new, wanted in zip(comes, later):
+        there = (there | new) & wanted
+        most = max(most, there.bit_count())
+    return most
