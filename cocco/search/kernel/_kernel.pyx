@@ -133,11 +133,11 @@ cdef class Kernel:
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
         ways = [
-            rules[i].loop_ways(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+            rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
         self.loops = LoopLayers([way.loops for each in ways for way in each])
         self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
-        self.net.loop_cycles = self._hold([rule.crew.cycles(way.part, way.samples) for each in ways for way in each])
+        self.net.loop_cycles = self._hold([rule.crew.looped_cycles(way) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
 
     def _fill_cores(self, problem, layers):
