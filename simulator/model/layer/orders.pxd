@@ -29,6 +29,8 @@ cdef struct LoopTotals:
     i64 second_bytes
     i64 crossbar_bytes
     i64 rescalings
+    i64 again_extra
+    i64 again_cycles
 
 
 cdef struct LoopPlan:

@@ -34,7 +34,9 @@ class LoopTotals(NamedTuple):
     weight_written_bytes: int  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
     second_bytes: int  #: of ema_input_bytes, those of the second operand of a product
     crossbar_bytes: int  #: from core to core
-    rescalings: int  #: operations of an attention in blocks, beyond its own
+    rescalings: int  #: operations beyond the layers' own: of an attention in blocks, of rows that are made again
+    again_extra: int = 0  #: of these, what they take beyond INT8 (technology.operation_units)
+    again_cycles: int = 0  #: of the PE array, beyond the layers' own
 
 
 class LoopPlan(NamedTuple):
@@ -268,5 +270,5 @@ def totals_of(layer: LoopLayer, moved: Moved) -> LoopTotals:
         weight_reads = weight_traffic = 0
     return LoopTotals(
         weight_reads, inputs, outputs, inputs + buffered, weight_reads + weight_traffic,
-        inputs + results + samples * moved.copied, weight_reads, second, 0, samples * moved.rescalings,
+        inputs + results + samples * moved.copied, weight_reads, second, 0, samples * moved.rescalings, 0, 0,
     )  # fmt: skip

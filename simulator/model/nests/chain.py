@@ -1,86 +1,32 @@
-"""A chain of layers as its loops see it, in plain integers: two dense layers with channel-wise ones in between.
+"""Chains: two dense layers, and what keeps channels apart between them, in one nest of loops.
 
-x -> openers (one, or two whose results are multiplied or added) -> depth-wise convolution or pool, if any -> closer ->
-addition of x, if any. E is what the openers make together, D what the closer reads.
+An opener (or two, of the same windows, whose results a layer multiplies or adds), a depth-wise convolution or a pool or
+neither, a closer that reduces over the middle channels, and perhaps the addition of what the openers read. Nothing else
+reads the maps between them, and all windows together meet every row and column.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from simulator.integers import ceil_div, row_bytes
+from simulator.model.chains.chain import Chain
+from simulator.model.chains.orders import rows_of
 from simulator.model.kept import Kept
 from simulator.model.layer.axes import Axis, meet
 from simulator.model.layer.loop_layer import CHAIN, NOTHING_STAYS, LoopBits, LoopLayer, Part, Stays
-from simulator.model.nests.chain_rows import ChainBand, band_of
-from simulator.model.subgraph.tiles import equal_sizes
+from simulator.model.layer.orders import LoopPlan
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 
-class _Fields(NamedTuple):
-    """What a `Chain` is made of."""
-
-    axes: tuple[Axis, Axis | None, Axis]  #: rows of the openers, of the middle layer, of the closer
-    openers: int
-    inputs: int  #: channels of x
-    middle: int  #: channels of E and D
-    outputs: int
-    x_width: int  #: columns
-    e_width: int
-    d_width: int
-    opener_taps: int
-    middle_taps: int  #: of a depth-wise convolution; 0 without weights
-    closer_taps: int
-    x_bits: int
-    first_bits: int  #: of what the first of two openers makes
-    e_bits: int
-    d_bits: int
-    opener_bits: int  #: of weights
-    second_bits: int  #: of weights, of the other opener
-    middle_bits: int
-    closer_bits: int
-    opener_sums: int  #: bytes of a sum, of all openers together
-    adds_x: int  #: whether x is added to what the closer makes
-    e_operations: int  #: of a row of E, one sample: of openers and join
-    d_operations: int  #: of a row of D, of the middle layer
-
-
-class Chain(_Fields):
-    """A chain as its loops see it, and what its tiles need, computed once."""
-
-    @cached_property
-    def has_middle(self) -> bool:
-        """Whether E and D differ."""
-        return self.axes[1] is not None
-
-    @cached_property
-    def bands(self) -> tuple[ChainBand, ...]:
-        """The tiles that are tried, from the tallest."""
-        height = self.axes[2].windows
-        return tuple(band_of(self.axes, rows, bool(self.adds_x)) for rows in equal_sizes(height))
-
-    @cached_property
-    def e_rows(self) -> int:
-        """Rows of E."""
-        return self.axes[0].windows
-
-    @cached_property
-    def d_rows(self) -> int:
-        """Rows of D, 0 where it is E."""
-        return 0 if self.axes[1] is None else self.axes[1].windows
-
-    @cached_property
-    def band_count(self) -> int:
-        """How many there are."""
-        return len(self.bands)
+MOST_LAYERS = 6  #: of a chain: two openers, join, middle, closer, addition
 
 
 class Links(NamedTuple):
-    """Who is who in a chain, by layer id; x by tensor id."""
+    """Who is who in a chain, by layer id; x by tensor id. A `Nest`."""
 
     x: int
     openers: tuple[int, ...]
@@ -88,6 +34,112 @@ class Links(NamedTuple):
     middle: int | None
     closer: int
     residual: int | None
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """Their ids, ascending."""
+        every = (*self.openers, self.join, self.middle, self.closer, self.residual)
+        return tuple(sorted(v for v in every if v is not None))
+
+    @property
+    def operands(self) -> tuple[int, ...]:
+        """What the openers read."""
+        return (self.x,)
+
+    @property
+    def result(self) -> int:
+        """The layer that makes the output."""
+        return self.closer if self.residual is None else self.residual
+
+    @property
+    def inner(self) -> frozenset[int]:
+        """All others."""
+        return frozenset(self.layers) - {self.result}
+
+    @property
+    def opened(self) -> tuple[int, ...]:
+        """The layers that make E: the openers and what joins them."""
+        return self.openers if self.join is None else (*self.openers, self.join)
+
+    def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
+        """Return the chain as a layer: its windows are those of the closer, its input is x."""
+        word, closer, x = technology.channel_alignment, network.layers[self.closer], network.tensors[self.x]
+        room, stays = row_bytes(ceil_div(x.channels, word) * word, x.bits), NOTHING_STAYS
+        if kept is not None:
+            is_there, arrives = self.x in kept.on_chip, self.x in kept.on_chip & kept.loaded
+            written, output = self.result in kept.written, self.result in kept.on_chip
+            stays = Stays((is_there,), (), 0, (), output, written, arrives * x.size_bytes)
+            room *= not is_there
+        return LoopLayer(
+            kind=CHAIN,
+            rows=axis_of(network, self.closer, 0),
+            columns=axis_of(network, self.closer, 1),
+            producers=(x.channels,),
+            operands=(0,),
+            part=Part(room, closer.channels, x.channels, ((ceil_div(x.channels, word), 1),)),
+            outputs=closer.channels,
+            weights=sum(network.layers[v].weight_bytes for v in self.layers),
+            whole=(),
+            unmet_bytes=0,
+            batch=batch,
+            repeat=1,
+            word=word,
+            at_most=1,
+            squares=technology.tiles,
+            stays=stays,
+            bits=LoopBits((x.bits,), 8, network.tensors[self.result].bits, ceil_div(closer.bits.sums, 8)),
+            chain=chain_of(network, self),
+        )
+
+    def cycles_of(self, layer: LoopLayer, plan: LoopPlan, cycles: Callable[[int], int]) -> dict[int, int]:
+        """Return the cycles of each layer in a plan; cycles: of a layer that makes each row once."""
+        rows, slices = rows_of(layer.chain, plan), ceil_div(layer.outputs, plan.slice)
+        found = {v: cycles(v) for v in self.layers}
+        for v in self.opened:
+            found[v] = ceil_div(found[v] * slices * rows.e_made, layer.chain.e_rows)
+        if self.middle is not None:
+            found[self.middle] = ceil_div(found[self.middle] * slices * rows.d_made, layer.chain.d_rows)
+        return found
+
+    def with_work(self, layer: LoopLayer, extra: Sequence[int], cycles: Callable[[int], int]) -> LoopLayer:
+        """Return the chain with what it takes to make rows again: extra units (of a layer), cycles (of all samples)."""
+        height, chain = layer.chain.e_rows, layer.chain
+        again = (*map(cycles, self.opened), 0, 0)[:3]
+        chain = chain._replace(e_extra=sum(extra[v] for v in self.opened) // height, e_cycles=again)
+        if self.middle is not None:
+            chain = chain._replace(d_extra=extra[self.middle] // chain.d_rows, d_cycles=cycles(self.middle))
+        return layer._replace(chain=chain)
+
+
+def chains(network: Network) -> Iterator[Links]:
+    """Yield the chains of a network, with and without the addition of what they read.
+
+    Examples
+    --------
+    >>> from workloads import Builder
+    >>> b = Builder("block")
+    >>> x = b.input("x", 14, 14, 24)
+    >>> _ = b.add("sum", [x, b.conv("project", b.depthwise("dw", b.conv("expand", x, 144)), 24)])
+    >>> [each.layers for each in chains(b.build())]
+    [(0, 1, 2), (0, 1, 2, 3)]
+    """
+    for first in range(len(network.layers)):
+        if _is_dense(network, first):
+            (x,) = network.operands[first]
+            others = [v for v in network.consumers[x] if v > first and _is_dense(network, v)]
+            for layers in [[first], *([first, other] for other in others)]:
+                made = _reader(network, first)
+                while made is not None and len(layers) < MOST_LAYERS:
+                    layers, made = [*layers, made], _reader(network, made)
+                    links = links_of(network, layers)
+                    if links is not None:
+                        yield links
+
+
+def _reader(network: Network, v: int) -> int | None:
+    """Return the only layer that reads a layer."""
+    readers = network.consumers[v]
+    return readers[0] if len(readers) == 1 else None
 
 
 def links_of(network: Network, layers: Sequence[int]) -> Links | None:
@@ -180,14 +232,12 @@ def axis_of(network: Network, v: int, axis: int) -> Axis:
     )  # fmt: skip
 
 
-def chain_of(network: Network, links: Links, operations: Sequence[int]) -> Chain:
-    """Return a chain as its loops see it; operations: of each layer of the network, one sample."""
+def chain_of(network: Network, links: Links) -> Chain:
+    """Return a chain in integers."""
     first, closer = network.layers[links.openers[0]], network.layers[links.closer]
     last, tensors = network.layers[links.openers[-1]], network.tensors
-    opened = links.openers[0] if links.join is None else links.join
-    before = opened if links.middle is None else links.middle
     middle = None if links.middle is None else network.layers[links.middle]
-    of_e = sum(operations[v] for v in (*links.openers, links.join) if v is not None)
+    of_e = sum(layer.macs + layer.light_ops for layer in map(network.layers.__getitem__, links.opened))
     return Chain(
         axes=(
             axis_of(network, links.openers[0], 0), None if links.middle is None else axis_of(network, links.middle, 0),
@@ -204,9 +254,9 @@ def chain_of(network: Network, links: Links, operations: Sequence[int]) -> Chain
         middle_taps=_taps(middle) if middle is not None and middle.has_weights else 0,
         closer_taps=_taps(closer),
         x_bits=tensors[links.x].bits,
-        first_bits=first.output_bits,
-        e_bits=tensors[opened].bits,
-        d_bits=tensors[before].bits,
+        first_bits=tensors[links.openers[0]].bits,
+        e_bits=tensors[links.opened[-1]].bits,
+        d_bits=tensors[links.opened[-1] if links.middle is None else links.middle].bits,
         opener_bits=first.bits.weights,
         second_bits=last.bits.weights,
         middle_bits=8 if middle is None else middle.bits.weights,
@@ -214,42 +264,9 @@ def chain_of(network: Network, links: Links, operations: Sequence[int]) -> Chain
         opener_sums=sum(ceil_div(network.layers[v].bits.sums, 8) for v in links.openers),
         adds_x=int(links.residual is not None),
         e_operations=of_e // first.height,
-        d_operations=0 if links.middle is None or middle is None else operations[links.middle] // middle.height,
+        d_operations=0 if middle is None else (middle.macs + middle.light_ops) // middle.height,
     )  # fmt: skip
 
 
 def _taps(layer: Layer) -> int:
     return layer.kernel[0] * layer.kernel[1]
-
-
-def loop_layer_of(
-    network: Network, links: Links, batch: int, technology: Technology, operations: Sequence[int], kept: Kept | None
-) -> LoopLayer:
-    """Return a chain as a layer: its windows are those of the closer, its input is x."""
-    chain, word = chain_of(network, links, operations), technology.channel_alignment
-    closer, output = network.layers[links.closer], links.closer if links.residual is None else links.residual
-    x, room, stays = network.tensors[links.x], row_bytes(ceil_div(chain.inputs, word) * word, chain.x_bits), NOTHING_STAYS
-    if kept is not None:
-        is_there, arrives = links.x in kept.on_chip, links.x in kept.on_chip & kept.loaded
-        stays = Stays((is_there,), (), 0, (), output in kept.on_chip, output in kept.written, arrives * x.size_bytes)
-        room *= not is_there
-    return LoopLayer(
-        kind=CHAIN,
-        rows=chain.axes[2],
-        columns=axis_of(network, links.closer, 1),
-        producers=(chain.inputs,),
-        operands=(0,),
-        part=Part(room, chain.outputs, chain.inputs, ((ceil_div(chain.inputs, word), 1),)),
-        outputs=chain.outputs,
-        weights=sum(network.layers[v].weight_bytes for v in (*links.openers, links.middle, links.closer) if v is not None),
-        whole=(),
-        unmet_bytes=0,
-        batch=batch,
-        repeat=1,
-        word=word,
-        at_most=1,
-        squares=technology.tiles,
-        stays=stays,
-        bits=LoopBits((x.bits,), 8, network.tensors[output].bits, ceil_div(closer.bits.sums, 8)),
-        chain=chain,
-    )

@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.nests.chain import chains
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = ()  #: no set of layers is a nest of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (chains,)  #: no set of layers is a nest of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import RING, WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, round_up
-from simulator.model.layer.orders import LoopPlan, Loops, Moved, totals_of
-from simulator.model.nests.chain import Chain
-from simulator.model.nests.chain_rows import ChainBand, ChainRows
+from simulator.model.layer.orders import LoopPlan, Loops, LoopTotals, Moved, totals_of
+from simulator.model.chains.chain import Chain
+from simulator.model.chains.rows import ChainBand, ChainRows
 
 TM, TW, TS, MT = "TM", "TW", "TS", "MT"  #: orders of a chain
 
@@ -26,6 +26,12 @@ def middle_plan(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops:
     if order == TW:
         return tiles_layers(layer, band, loops)
     return tiles_slices(layer, band, loops) if order == TS else middle_tiles(layer, mode, band, loops)
+
+
+def rows_of(chain: Chain, plan: LoopPlan) -> ChainRows:
+    """Return what the tiles of a plan make, read and hold."""
+    band = next(band for band in chain.bands if band.rows == plan.tile[0])
+    return band.ring if plan.order in (TW, MT) else band.anew
 
 
 def tiles_middle(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
@@ -190,11 +196,28 @@ def moved_of(
         read += results * row_bytes(chain.outputs, chain.x_bits)
     sums = cuts * opened * chain.middle * chain.opener_sums
     sums += (chunks - 1) * results * chain.outputs * layer.bits.sum_bytes
-    again = slices * rows.e_made - chain.e_rows, slices * rows.d_made - chain.d_rows
     return Moved(
         weights_of(chain, chain.middle - passing) + samples * tiles_weights(chain, band, rows, slices, passing),
         reads, read + written + 2 * sums, samples * tiles_weights(chain, band, rows, slices, chain.middle),
-        written + sums, again[0] * chain.e_operations + again[1] * chain.d_operations,
+        written + sums, 0,
+    )  # fmt: skip
+
+
+def made_again(layer: LoopLayer, rows: ChainRows, slices: int, totals: LoopTotals) -> LoopTotals:
+    """Return totals with what it takes to make rows of the middle maps more than once."""
+    chain, e, d = layer.chain, slices * rows.e_made, slices * rows.d_made
+    more_e, more_d, cycles = layer.batch * (e - chain.e_rows), layer.batch * (d - chain.d_rows), 0
+    for i in range(3):
+        cycles += ceil_div(chain.e_cycles[i] * e, chain.e_rows) - chain.e_cycles[i]
+    if chain.has_middle:
+        cycles += ceil_div(chain.d_cycles * d, chain.d_rows) - chain.d_cycles
+    else:
+        more_d = 0
+    return LoopTotals(
+        totals.ema_weight_bytes, totals.ema_input_bytes, totals.ema_output_bytes, totals.global_buffer_bytes,
+        totals.weight_buffer_bytes, totals.global_written_bytes, totals.weight_written_bytes, totals.second_bytes,
+        totals.crossbar_bytes, more_e * chain.e_operations + more_d * chain.d_operations,
+        more_e * chain.e_extra + more_d * chain.d_extra, cycles,
     )  # fmt: skip
 
 
@@ -209,7 +232,8 @@ def plan_of(
     layer: LoopLayer, order: str, mode: str, band: ChainBand, loops: Loops, activation: int, weights: int, moved: Moved
 ) -> LoopPlan:
     """Return the plan for all samples."""
+    totals, rows = totals_of(layer, moved), band.ring if order in (TW, MT) else band.anew
     return LoopPlan(
         order, mode, (band.rows, layer.columns.windows), loops.apart, loops.chunk, loops.slice, loops.inner, 1,
-        loops.kept, activation, weights, totals_of(layer, moved),
+        loops.kept, activation, weights, made_again(layer, rows, ceil_div(layer.chain.outputs, loops.slice), totals),
     )  # fmt: skip

@@ -13,8 +13,8 @@ from simulator.model.layer.axes import RING, WHOLE
 from simulator.model.layer.goal import Place, holds, may_win, most, offer, without
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan, Loops, Moved
-from simulator.model.nests.chain_rows import ChainBand
-from simulator.model.nests.middle import (
+from simulator.model.chains.rows import ChainBand
+from simulator.model.chains.orders import (
     MT,
     TM,
     TS,
