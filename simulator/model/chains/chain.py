@@ -25,6 +25,7 @@ class _Fields(NamedTuple):
     x_width: int  #: columns
     e_width: int
     d_width: int
+    out_width: int
     opener_taps: int
     middle_taps: int  #: of a depth-wise convolution; 0 without weights
     closer_taps: int
@@ -58,7 +59,13 @@ class Chain(_Fields):
     def bands(self) -> tuple[ChainBand, ...]:
         """The tiles that are tried, from the tallest."""
         height = self.axes[2].windows
-        return tuple(band_of(self.axes, rows, bool(self.adds_x)) for rows in equal_sizes(height))
+        tiles = [(rows, self.out_width) for rows in equal_sizes(height)]
+        return tuple(band_of(self.axes, tile, bool(self.adds_x)) for tile in tiles)
+
+    @cached_property
+    def x_rows(self) -> int:
+        """Rows of x."""
+        return self.axes[0].extent
 
     @cached_property
     def e_rows(self) -> int:

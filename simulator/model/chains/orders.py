@@ -12,20 +12,18 @@ from __future__ import annotations
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import RING, WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, round_up
-from simulator.model.layer.orders import LoopPlan, Loops, LoopTotals, Moved, totals_of
+from simulator.model.layer.orders import MT, TM, TS, TW, LoopPlan, Loops, LoopTotals, Moved, totals_of
 from simulator.model.chains.chain import Chain
 from simulator.model.chains.rows import ChainBand, ChainRows
 
-TM, TW, TS, MT = "TM", "TW", "TS", "MT"  #: orders of a chain
 
-
-def middle_plan(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def chain_order(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
     """Return the plan of an order of a chain."""
     if order == TM:
-        return tiles_middle(layer, band, loops)
+        return middle_in_tiles(layer, band, loops)
     if order == TW:
-        return tiles_layers(layer, band, loops)
-    return tiles_slices(layer, band, loops) if order == TS else middle_tiles(layer, mode, band, loops)
+        return layers_in_tiles(layer, band, loops)
+    return slices_in_tiles(layer, band, loops) if order == TS else tiles_in_middle(layer, mode, band, loops)
 
 
 def rows_of(chain: Chain, plan: LoopPlan) -> ChainRows:
@@ -34,72 +32,73 @@ def rows_of(chain: Chain, plan: LoopPlan) -> ChainRows:
     return band.ring if plan.order in (TW, MT) else band.anew
 
 
-def tiles_middle(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def middle_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
     """TM: tiles; slices; chunks. Each slice of a tile makes its middle rows anew; the weights of some chunks stay."""
     chain, rows = layer.chain, band.anew
     chunks, passing = ceil_div(chain.middle, loops.chunk), chain.middle - loops.kept
     held = x_bytes(layer, rows) + middle_bytes(layer, rows, loops.chunk, 0)
     if chunks > 1:
-        held += band.rows * sums_of(layer, loops.slice)
+        held += band.rows * sum_row_bytes(layer, loops.slice)
     else:
-        held += band.rows * results_of(layer, loops.slice)
-    weights = weights_of(chain, loops.kept)
+        held += band.rows * result_row_bytes(layer, loops.slice)
+    weights = chain_weights(chain, loops.kept)
     if passing:
         weights += slot_bytes(chain, chain.inputs, min(loops.chunk, passing), loops)
-    moved = moved_of(layer, band, rows, loops, passing, once(layer), 0)
-    return plan_of(layer, TM, RING, band, loops, held, weights, moved)
+    moved = chain_moved(layer, band, rows, loops, passing, once_bytes(layer), 0)
+    return chain_plan(layer, TM, RING, band, loops, held, weights, moved)
 
 
-def tiles_layers(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def layers_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
     """TW: tiles; layer after layer, all middle channels. Middle rows stay for later tiles; all weights stay, or none."""
     chain, rows = layer.chain, band.ring
     passing = chain.middle - loops.kept
-    held = x_bytes(layer, rows) + middle_bytes(layer, rows, chain.middle, 0) + band.rows * results_of(layer, loops.inner)
-    weights = slot_bytes(chain, chain.inputs, chain.middle, loops) if passing else weights_of(chain, chain.middle)
-    moved = moved_of(layer, band, rows, loops, passing, once(layer), 0)
-    return plan_of(layer, TW, RING, band, loops, held, weights, moved)
+    held = x_bytes(layer, rows) + middle_bytes(layer, rows, chain.middle, 0)
+    held += band.rows * result_row_bytes(layer, loops.inner)
+    weights = slot_bytes(chain, chain.inputs, chain.middle, loops) if passing else chain_weights(chain, chain.middle)
+    moved = chain_moved(layer, band, rows, loops, passing, once_bytes(layer), 0)
+    return chain_plan(layer, TW, RING, band, loops, held, weights, moved)
 
 
-def tiles_slices(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def slices_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
     """TS: tiles; slices; chunks; slices of x, which come anew for each. Sums of E are in its place."""
     chain, rows = layer.chain, band.anew
     chunks, cuts, reads = ceil_div(chain.middle, loops.chunk), ceil_div(chain.inputs, loops.kept) - 1, 0
     held = middle_bytes(layer, rows, loops.chunk, cuts)
     if chunks > 1:
-        held += slice_bytes(layer, rows, loops) + band.rows * sums_of(layer, loops.slice)
+        held += slice_bytes(layer, rows, loops) + band.rows * sum_row_bytes(layer, loops.slice)
     else:  # results leave through the room of a slice of x
-        held += max(slice_bytes(layer, rows, loops), band.rows * results_of(layer, loops.inner))
+        held += max(slice_bytes(layer, rows, loops), band.rows * result_row_bytes(layer, loops.inner))
     if layer.loaded:
         row = chain.x_width * row_bytes(chain.inputs, chain.x_bits)
         reads = chunks * ceil_div(chain.outputs, loops.slice) * rows.x_read * row
         if chain.adds_x:
-            reads += once(layer)
+            reads += once_bytes(layer)
     weights = slot_bytes(chain, loops.kept, loops.chunk, loops)
-    moved = moved_of(layer, band, rows, loops, chain.middle, reads, cuts)
-    return plan_of(layer, TS, RING, band, loops, held, weights, moved)
+    moved = chain_moved(layer, band, rows, loops, chain.middle, reads, cuts)
+    return chain_plan(layer, TS, RING, band, loops, held, weights, moved)
 
 
-def middle_tiles(layer: LoopLayer, mode: str, band: ChainBand, loops: Loops) -> LoopPlan:
+def tiles_in_middle(layer: LoopLayer, mode: str, band: ChainBand, loops: Loops) -> LoopPlan:
     """MT: chunks; samples; tiles. Middle rows stay for later tiles, sums of all tiles; x stays, or comes anew."""
     chain, rows = layer.chain, band.ring
-    chunks, reads = ceil_div(chain.middle, loops.chunk), once(layer)
+    chunks, reads = ceil_div(chain.middle, loops.chunk), once_bytes(layer)
     held = middle_bytes(layer, rows, loops.chunk, 0)
     if mode == WHOLE:
-        held += layer.batch * chain.axes[0].extent * chain.x_width * layer.part.room
+        held += layer.batch * chain.x_rows * chain.x_width * layer.part.room
     else:
         held += x_bytes(layer, rows)
         reads = chunks * reads
     if chunks > 1:
-        held += layer.batch * layer.rows.windows * sums_of(layer, chain.outputs)
+        held += layer.batch * layer.rows.windows * sum_row_bytes(layer, chain.outputs)
     else:
-        held += band.rows * results_of(layer, chain.outputs)
-    moved = moved_of(layer, band, rows, loops, 0, reads, 0)
-    return plan_of(layer, MT, mode, band, loops, held, weights_of(chain, loops.chunk), moved)
+        held += band.rows * result_row_bytes(layer, chain.outputs)
+    moved = chain_moved(layer, band, rows, loops, 0, reads, 0)
+    return chain_plan(layer, MT, mode, band, loops, held, chain_weights(chain, loops.chunk), moved)
 
 
-def once(layer: LoopLayer) -> int:
+def once_bytes(layer: LoopLayer) -> int:
     """Return the bytes of x, one sample; 0 if it is on chip."""
-    return layer.chain.axes[0].extent * layer.chain.x_width * layer.loaded
+    return layer.chain.x_rows * layer.chain.x_width * layer.loaded
 
 
 def x_bytes(layer: LoopLayer, rows: ChainRows) -> int:
@@ -128,12 +127,12 @@ def middle_bytes(layer: LoopLayer, rows: ChainRows, chunk: int, cuts: int) -> in
     return held
 
 
-def sums_of(layer: LoopLayer, outputs: int) -> int:
+def sum_row_bytes(layer: LoopLayer, outputs: int) -> int:
     """Return the bytes of the sums of a row of so many outputs."""
     return layer.columns.windows * round_up(layer, outputs) * layer.bits.sum_bytes
 
 
-def results_of(layer: LoopLayer, outputs: int) -> int:
+def result_row_bytes(layer: LoopLayer, outputs: int) -> int:
     """Return the bytes of the results of a row of so many outputs; 0 if the output is kept."""
     if layer.stays.output:
         return 0
@@ -147,7 +146,7 @@ def opener_weights(chain: Chain, inputs: int, channels: int) -> int:
     return size + row_bytes(elements, chain.second_bits) if chain.openers > 1 else size
 
 
-def weights_of(chain: Chain, channels: int) -> int:
+def chain_weights(chain: Chain, channels: int) -> int:
     """Return the bytes of the weights of so many middle channels in all layers."""
     size = opener_weights(chain, chain.inputs, channels) + row_bytes(channels * chain.middle_taps, chain.middle_bits)
     return size + row_bytes(channels * chain.outputs * chain.closer_taps, chain.closer_bits)
@@ -163,12 +162,12 @@ def slot_bytes(chain: Chain, inputs: int, chunk: int, loops: Loops) -> int:
     return max(size, row_bytes(chunk * loops.inner * chain.closer_taps, chain.closer_bits))
 
 
-def pieces(length: int, step: int, piece: int) -> int:
+def piece_count(length: int, step: int, piece: int) -> int:
     """Return how many pieces there are in all steps of a length."""
     return length // step * ceil_div(step, piece) + ceil_div(length % step, piece)
 
 
-def moved_of(
+def chain_moved(
     layer: LoopLayer, band: ChainBand, rows: ChainRows, loops: Loops, passing: int, reads: int, cuts: int
 ) -> Moved:
     """Return what an order moves: weights of `passing` middle channels come in each tile, x as `reads` bytes.
@@ -180,10 +179,10 @@ def moved_of(
     opened, apart = slices * rows.e_made * chain.e_width, slices * rows.d_made * chain.d_width
     e_row, d_row = row_bytes(chain.middle, chain.e_bits), row_bytes(chain.middle, chain.d_bits)
     # windows of x and D, again for each piece of the outputs
-    read = chain.openers * pieces(chain.middle, loops.chunk, loops.apart) * slices * rows.x_read * (
+    read = chain.openers * piece_count(chain.middle, loops.chunk, loops.apart) * slices * rows.x_read * (
         chain.x_width * row_bytes(chain.inputs, chain.x_bits)
     )
-    read += pieces(chain.outputs, loops.slice, loops.inner) * rows.d_read * chain.d_width * d_row
+    read += piece_count(chain.outputs, loops.slice, loops.inner) * rows.d_read * chain.d_width * d_row
     written = opened * e_row
     if chain.openers > 1:  # what the first makes is read where the result of the join takes its place
         written += opened * row_bytes(chain.middle, chain.first_bits)
@@ -197,7 +196,7 @@ def moved_of(
     sums = cuts * opened * chain.middle * chain.opener_sums
     sums += (chunks - 1) * results * chain.outputs * layer.bits.sum_bytes
     return Moved(
-        weights_of(chain, chain.middle - passing) + samples * tiles_weights(chain, band, rows, slices, passing),
+        chain_weights(chain, chain.middle - passing) + samples * tiles_weights(chain, band, rows, slices, passing),
         reads, read + written + 2 * sums, samples * tiles_weights(chain, band, rows, slices, chain.middle),
         written + sums, 0,
     )  # fmt: skip
@@ -228,12 +227,13 @@ def tiles_weights(chain: Chain, band: ChainBand, rows: ChainRows, slices: int, c
     return size + band.tiles * row_bytes(channels * chain.outputs * chain.closer_taps, chain.closer_bits)
 
 
-def plan_of(
+def chain_plan(
     layer: LoopLayer, order: str, mode: str, band: ChainBand, loops: Loops, activation: int, weights: int, moved: Moved
 ) -> LoopPlan:
     """Return the plan for all samples."""
-    totals, rows = totals_of(layer, moved), band.ring if order in (TW, MT) else band.anew
+    rows, slices = band.ring if order == TW or order == MT else band.anew, ceil_div(layer.outputs, loops.slice)
+    totals = made_again(layer, rows, slices, totals_of(layer, moved))
     return LoopPlan(
-        order, mode, (band.rows, layer.columns.windows), loops.apart, loops.chunk, loops.slice, loops.inner, 1,
-        loops.kept, activation, weights, made_again(layer, rows, ceil_div(layer.chain.outputs, loops.slice), totals),
+        order, mode, band.tile, loops.apart, loops.chunk, loops.slice, loops.inner, 1, loops.kept, activation, weights,
+        totals,
     )  # fmt: skip

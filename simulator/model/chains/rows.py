@@ -31,22 +31,23 @@ class ChainRows(NamedTuple):
 class ChainBand(NamedTuple):
     """Tiles of so many rows of the output, as wide as the map."""
 
+    tile: tuple[int, int]  #: rows and columns
     rows: int
-    tiles: int
+    tiles: int  #: how many there are
     anew: ChainRows
     ring: ChainRows
 
 
 @lru_cache(maxsize=1 << 12)
-def band_of(axes: tuple[Axis, Axis | None, Axis], rows: int, reads_x: bool) -> ChainBand:
+def band_of(axes: tuple[Axis, Axis | None, Axis], tile: tuple[int, int], reads_x: bool) -> ChainBand:
     """Return what tiles of this many output rows need.
 
     Parameters
     ----------
     axes : (Axis, Axis or None, Axis)
         The rows of the openers, of the middle layer and of the closer.
-    rows : int
-        Of the output, in a tile.
+    tile : (int, int)
+        Rows and columns of the output, all columns.
     reads_x : bool
         Whether the same rows of x are added to the output.
 
@@ -55,13 +56,13 @@ def band_of(axes: tuple[Axis, Axis | None, Axis], rows: int, reads_x: bool) -> C
     Expansion, 3x3 depth-wise and projection of 14 rows, in tiles of 7: each needs a row of the other.
 
     >>> plain, window = Axis(14, 14), Axis(14, 14, taps=3, padding=1)
-    >>> band = band_of((plain, window, plain), 7, False)
+    >>> band = band_of((plain, window, plain), (7, 14), False)
     >>> band.anew.e_made, band.ring.e_made
     (16, 14)
     """
     opener, middle, closer = (None if axis is None else _masks(axis) for axis in axes)
     assert opener is not None and closer is not None
-    height = len(closer)
+    height, rows = len(closer), tile[0]
     cut = [(first, min(first + rows, height)) for first in range(0, height, rows)]
     found = []
     for is_ring in (False, True):
@@ -87,7 +88,7 @@ def band_of(axes: tuple[Axis, Axis | None, Axis], rows: int, reads_x: bool) -> C
                 d_most, _sum(d_made), _sum(d_read), sum(map(bool, d_made)),
             )
         )  # fmt: skip
-    return ChainBand(rows, len(cut), *found)
+    return ChainBand(tile, rows, len(cut), *found)
 
 
 @lru_cache(maxsize=1 << 8)

@@ -16,6 +16,10 @@ cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     COPIED
     TCC
     TB
+    TM
+    TW
+    TS
+    MT
 
 
 cdef struct LoopTotals:

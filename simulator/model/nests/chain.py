@@ -250,6 +250,7 @@ def chain_of(network: Network, links: Links) -> Chain:
         x_width=tensors[links.x].width,
         e_width=first.width,
         d_width=first.width if middle is None else middle.width,
+        out_width=closer.width,
         opener_taps=_taps(first),
         middle_taps=_taps(middle) if middle is not None and middle.has_weights else 0,
         closer_taps=_taps(closer),

@@ -66,8 +66,8 @@ cdef int price_in_loops(
     row.global_buffer, row.weight_buffer = moved.global_buffer_bytes, moved.weight_buffer_bytes
     row.crossbar = moved.crossbar_bytes
     row.operations = m.batch * net.operations[v] + moved.rescalings
-    row.operation_extra = m.batch * net.operation_extra[v]
-    row.slots = slots_of(m, cycles, row.ema, row.crossbar)
+    row.operation_extra = m.batch * net.operation_extra[v] + moved.again_extra
+    row.slots = slots_of(m, cycles + moved.again_cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 
