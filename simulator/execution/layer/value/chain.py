@@ -189,6 +189,14 @@ def needs_of(lined: Lined, tiles: Sequence[range], is_ring: bool, has_residual: 
     return found
 
 
+def later(sets: Sequence[set[int]]) -> list[set[int]]:
+    """Return what each tile or one after it needs."""
+    found = [set[int]()]
+    for each in reversed(sets):
+        found.append(found[-1] | each)
+    return found[:0:-1]
+
+
 def run_chain(problem: ChainProblem, chip: Chip, plan: LayerPlan, output: Values, is_there: bool) -> dict[int, int]:
     """Run a chain, reading from the problem and writing to the output; return how many elements each layer makes.
 
@@ -219,6 +227,9 @@ class _Chain:
         self.partial = np.zeros(output.shape)
         self.stay, self.staying = range(0), 0  #: middle channels whose weights stay, and their bytes
         self.x = self._new_x()
+        self.later_x, self.later_e, self.later_d = (
+            later([getattr(need, name) for need in self.needs]) for name in ("x", "e_read", "d_read")
+        )
 
     # the orders
 
@@ -273,7 +284,7 @@ class _Chain:
         if self.is_there:
             return
         if self.plan.mode != "whole":
-            self.x.keep(set().union(*(need.x for need in self.needs[i:])))
+            self.x.keep(self.later_x[i])
         rows = sorted(self.needs[i].x - set(self.x.held))
         channels = self.problem.x.shape[1]
         self.chip.load_input(len(rows) * self.problem.width * row_bytes(channels, self.problem.bits_x))
@@ -299,8 +310,8 @@ class _Chain:
         e, d = self._maps(chunk)
         for i in range(len(self.tiles)):
             self._fetch(i)
-            e.keep(set().union(*(need.e_read for need in self.needs[i:])))
-            d.keep(set().union(*(need.d_read for need in self.needs[i:])))
+            e.keep(self.later_e[i])
+            d.keep(self.later_d[i])
             self._open(chunk, e, self.needs[i].e_made)
             self._apart(chunk, e, d, self.needs[i].d_made)
             self._close(chunk, d, i, self.outputs)
