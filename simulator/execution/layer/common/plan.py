@@ -13,6 +13,7 @@ from workloads.network.network import Network
 
 Kind = Literal["dense", "transposed", "product"]
 DENSE = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC")
+CHAINED = ("TM", "TW", "TS", "MT")  #: orders of several layers
 MODES = ("ring", "rows", "side", "slide", "block")
 BLOCKS = ("block", "block-row")
 
@@ -24,7 +25,7 @@ class LayerPlan(NamedTuple):
     ----------
     order : str
         The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC for layers that reduce over channels; CT, TC, RS
-        for those that do not; TCC for softmax and norms; TB for an attention; copy.
+        for those that do not; TCC for softmax and norms; TB for an attention; copy. TM, TW, TS, MT for a chain of layers.
     mode : str
         What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
     tile : (int, int)
