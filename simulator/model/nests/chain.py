@@ -61,6 +61,10 @@ class Links(NamedTuple):
         """The layers that make E: the openers and what joins them."""
         return self.openers if self.join is None else (*self.openers, self.join)
 
+    def layer(self, network: Network) -> Layer:
+        """Return an opener, which reads x."""
+        return network.layers[self.openers[0]]
+
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
         """Return the chain as a layer: its windows are those of the closer, its input is x."""
         word, closer, x = technology.channel_alignment, network.layers[self.closer], network.tensors[self.x]

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.nests.attention import attentions
 from simulator.model.nests.chain import chains
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (chains,)  #: no set of layers is a nest of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, chains)  #: no set of layers is a nest of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
@@ -27,7 +28,7 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     >>> import workloads
     >>> network = workloads.load("gpt2", layers=2)
     >>> [network.names(layers) for layers in nests_of(network)]
-    []
+    [('l1_scores', 'l1_softmax', 'l1_context'), ('l2_scores', 'l2_softmax', 'l2_context')]
     """
     return {nest.layers: nest for kind in KINDS for nest in kind(network)}
 
