@@ -54,7 +54,7 @@ def count_loops(
     technology: Technology,
     lies: Lies = NOTHING_STAYS,
 ) -> Count:
-    """Return what the loops of a layer, or of a nest, take and move (`count_layer`); cycles only if rows are made again."""
+    """Return what the loops of a layer, or of a nest, take and move (`count_layer`); cycles only of a chain."""
     if plan.order in CHAINED:
         return count_of_chain(network, layers, plan, batch, technology, lies)
     word = technology.channel_alignment

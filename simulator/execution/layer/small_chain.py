@@ -12,7 +12,6 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.links import Links, lines_of_chain, links_of
 from simulator.execution.layer.common.plan import LayerPlan
 from simulator.execution.layer.smaller import Cut, Small, shrink_cut
-from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 STEPS = 3  #: of a loop
@@ -78,9 +77,7 @@ def _cut(lengths: list[int], step: int, piece: int, small: Small) -> Cut:
     return found._replace(inner=found.step if piece >= step else found.inner)
 
 
-def _build(
-    network: Network, links: Links, channels: tuple[int, int, int], outputs: tuple[int, int]
-) -> Network | None:
+def _build(network: Network, links: Links, channels: tuple[int, int, int], outputs: tuple[int, int]) -> Network | None:
     """Return a network of the chain with maps to match this output; None if some rows are never met."""
     inputs, middle, made = channels
     layers, sizes = network.layers, {links.closer: outputs}

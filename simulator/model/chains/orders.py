@@ -10,11 +10,11 @@ executing the loops confirms every count, tests/simulator/model/nests.)
 from __future__ import annotations
 
 from simulator.integers import ceil_div, row_bytes
+from simulator.model.chains.chain import Chain
+from simulator.model.chains.rows import ChainBand, ChainRows
 from simulator.model.layer.axes import RING, WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, round_up
 from simulator.model.layer.orders import MT, TM, TS, TW, LoopPlan, Loops, LoopTotals, Moved, totals_of
-from simulator.model.chains.chain import Chain
-from simulator.model.chains.rows import ChainBand, ChainRows
 
 
 def chain_order(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
@@ -49,7 +49,7 @@ def middle_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan
 
 
 def layers_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
-    """TW: tiles; layer after layer, all middle channels. Middle rows stay for later tiles; all weights stay, or none."""
+    """TW: tiles; layer after layer, all middle channels. Middle rows stay for later tiles, all weights or none."""
     chain, rows = layer.chain, band.ring
     passing = chain.middle - loops.kept
     held = x_bytes(layer, rows) + middle_bytes(layer, rows, chain.middle, 0)
@@ -179,8 +179,12 @@ def chain_moved(
     opened, apart = slices * rows.e_made * chain.e_width, slices * rows.d_made * chain.d_width
     e_row, d_row = row_bytes(chain.middle, chain.e_bits), row_bytes(chain.middle, chain.d_bits)
     # windows of x and D, again for each piece of the outputs
-    read = chain.openers * piece_count(chain.middle, loops.chunk, loops.apart) * slices * rows.x_read * (
-        chain.x_width * row_bytes(chain.inputs, chain.x_bits)
+    read = (
+        chain.openers
+        * piece_count(chain.middle, loops.chunk, loops.apart)
+        * slices
+        * rows.x_read
+        * (chain.x_width * row_bytes(chain.inputs, chain.x_bits))
     )
     read += piece_count(chain.outputs, loops.slice, loops.inner) * rows.d_read * chain.d_width * d_row
     written = opened * e_row

@@ -60,35 +60,50 @@ def band_of(axes: tuple[Axis, Axis | None, Axis], tile: tuple[int, int], reads_x
     >>> band.anew.e_made, band.ring.e_made
     (16, 14)
     """
-    opener, middle, closer = (None if axis is None else _masks(axis) for axis in axes)
-    assert opener is not None and closer is not None
-    height, rows = len(closer), tile[0]
-    cut = [(first, min(first + rows, height)) for first in range(0, height, rows)]
     found = []
     for is_ring in (False, True):
-        x, e_made, e_read, d_made, d_read = [], [], [], [], []
-        e_there = d_there = 0
-        for first, stop in cut:
-            d = _meet(closer, ((1 << stop) - 1) ^ ((1 << first) - 1))
-            new_d = d & ~d_there
-            e = d if middle is None else _meet(middle, new_d)
-            new_e = e & ~e_there
-            read = _meet(opener, new_e)
-            if is_ring:
-                d_there, e_there = d_there | new_d, e_there | new_e
-            for every, each in zip((x, e_made, e_read, d_made, d_read), (read, new_e, e, new_d, d)):
-                every.append(each)
-        wanted = [mask | (((1 << stop) - 1) ^ ((1 << first) - 1)) * reads_x for mask, (first, stop) in zip(x, cut)]
+        of = tiles_of(axes, tile[0], is_ring, reads_x)
         e_most, d_most = (
-            (_ring(made, read) if is_ring else _most(made)) for made, read in ((e_made, e_read), (d_made, d_read))
+            (_ring(made, read) if is_ring else _most(made))
+            for made, read in ((of.e_made, of.e_read), (of.d_made, of.d_read))
         )
         found.append(
             ChainRows(
-                _ring(wanted, wanted), _most(x), _sum(x), e_most, _sum(e_made), _sum(e_read), sum(map(bool, e_made)),
-                d_most, _sum(d_made), _sum(d_read), sum(map(bool, d_made)),
+                _ring(of.wanted, of.wanted), _most(of.x), _sum(of.x), e_most, _sum(of.e_made), _sum(of.e_read),
+                sum(map(bool, of.e_made)), d_most, _sum(of.d_made), _sum(of.d_read), sum(map(bool, of.d_made)),
             )
         )  # fmt: skip
-    return ChainBand(tile, rows, len(cut), *found)
+    return ChainBand(tile, tile[0], len(of.x), *found)
+
+
+class ChainTiles(NamedTuple):
+    """The rows that each tile makes and reads, as sets."""
+
+    x: list[int]  #: read for what is opened
+    wanted: list[int]  #: of x, those that are added to the output among them
+    e_made: list[int]
+    e_read: list[int]
+    d_made: list[int]
+    d_read: list[int]
+
+
+def tiles_of(axes: tuple[Axis, Axis | None, Axis], rows: int, is_ring: bool, reads_x: bool) -> ChainTiles:
+    """Return the rows of tiles of so many output rows."""
+    opener, middle, closer = (None if axis is None else _masks(axis) for axis in axes)
+    assert opener is not None and closer is not None
+    found, e_there, d_there = ChainTiles([], [], [], [], [], []), 0, 0
+    for first in range(0, len(closer), rows):
+        tile = ((1 << min(first + rows, len(closer))) - 1) ^ ((1 << first) - 1)
+        d_read = _meet(closer, tile)
+        d_made = d_read & ~d_there
+        e_read = d_read if middle is None else _meet(middle, d_made)
+        e_made = e_read & ~e_there
+        x = _meet(opener, e_made)
+        if is_ring:
+            d_there, e_there = d_there | d_made, e_there | e_made
+        for every, each in zip(found, (x, x | tile * reads_x, e_made, e_read, d_made, d_read)):
+            every.append(each)
+    return found
 
 
 @lru_cache(maxsize=1 << 8)

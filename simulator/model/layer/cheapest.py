@@ -27,7 +27,18 @@ from simulator.model.layer.groups import (
     running_sums,
     two_passes,
 )
-from simulator.model.layer.loop_layer import APART, ATTENTION, CHAIN, COPY, JOIN, MIXED, NORM, LoopLayer, inputs_of, results_of
+from simulator.model.layer.loop_layer import (
+    APART,
+    ATTENTION,
+    CHAIN,
+    COPY,
+    JOIN,
+    MIXED,
+    NORM,
+    LoopLayer,
+    inputs_of,
+    results_of,
+)
 from simulator.model.layer.orders import (
     CT,
     TC,

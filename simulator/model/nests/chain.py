@@ -21,7 +21,6 @@ from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
-
 MOST_LAYERS = 6  #: of a chain: two openers, join, middle, closer, addition
 
 
@@ -164,7 +163,7 @@ def links_of(network: Network, layers: Sequence[int]) -> Links | None:
     if len(left) < 2 or not _is_dense(network, first):
         return None
     (x,) = network.operands[first]
-    openers = (first,)
+    openers: tuple[int, ...] = (first,)
     if _is_dense(network, left[1]) and network.operands[left[1]] == (x,):
         openers = first, left[1]
     at, made = len(openers), first
@@ -216,14 +215,15 @@ def _is_inside(network: Network, layers: Sequence[int]) -> bool:
 def _has_plain_windows(network: Network, links: Links) -> bool:
     """Return whether openers have the same windows, and all windows meet every row and column."""
     layers = network.layers
-    shapes = {(each.kernel, each.stride, each.padding, each.dilation) for each in map(layers.__getitem__, links.openers)}
+    shapes = {
+        (each.kernel, each.stride, each.padding, each.dilation) for each in map(layers.__getitem__, links.openers)
+    }
     if len(shapes) > 1 or (links.middle is not None and layers[links.middle].frames is not None):
         return False
     for v in (links.openers[0], links.middle, links.closer):
-        for axis in (0, 1) if v is not None else ():
-            found = axis_of(network, v, axis)
-            if meet(found, found.windows).union < found.extent:
-                return False
+        axes = [] if v is None else [axis_of(network, v, axis) for axis in (0, 1)]
+        if any(meet(each, each.windows).union < each.extent for each in axes):
+            return False
     return True
 
 

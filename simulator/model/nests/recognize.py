@@ -17,7 +17,10 @@ from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, chains)  #: no set of layers is a nest of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (
+    attentions,
+    chains,
+)  #: no set of layers is a nest of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:

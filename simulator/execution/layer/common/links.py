@@ -62,9 +62,7 @@ def links_of(network: Network, layers: Iterable[int]) -> Links:
     return Links(x, tuple(firsts), found["join"], found["middle"], closer, found["residual"])
 
 
-def _role(
-    network: Network, v: int, x: int, made: int, firsts: list[int], found: dict[str, int | None]
-) -> str:
+def _role(network: Network, v: int, x: int, made: int, firsts: list[int], found: dict[str, int | None]) -> str:
     """Return what a layer does that comes after the openers; raises Miss if a chain has no place for it."""
     layer, operands = network.layers[v], network.operands[v]
     if layer.whole:

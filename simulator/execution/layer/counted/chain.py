@@ -41,9 +41,7 @@ def count_chain(
 
 
 class _Count:
-    def __init__(
-        self, network: Network, links: Links, chip: Chip, plan: LayerPlan, batch: int, is_there: bool
-    ) -> None:
+    def __init__(self, network: Network, links: Links, chip: Chip, plan: LayerPlan, batch: int, is_there: bool) -> None:
         self.network, self.links, self.chip, self.plan = network, links, chip, plan
         self.batch, self.is_there, self.lined = batch, is_there, lines_of_chain(network, links)
         lined, layers = self.lined, network.layers
@@ -52,7 +50,11 @@ class _Count:
         self.swept = self._sweep(needs_of(lined, self.tiles, self.is_ring, links.residual is not None))
         self.inputs, self.middle = network.tensors[links.x].channels, layers[links.openers[0]].channels
         self.outputs = layers[links.closer].channels
-        self.width, self.e_width, self.out_width = network.tensors[links.x].width, lined.openers[1].outputs, lined.closer[1].outputs
+        self.width, self.e_width, self.out_width = (
+            network.tensors[links.x].width,
+            lined.openers[1].outputs,
+            lined.closer[1].outputs,
+        )
         self.d_width = self.e_width if lined.middle is None else lined.middle[1].outputs
         self.opened_bits = [bits_of(network, v) for v in links.opened]
         self.bits_d = self.opened_bits[-1] if links.middle is None else bits_of(network, links.middle)
@@ -164,7 +166,7 @@ class _Count:
 
     def _open(self, chunk: int, times: int, stays: bool) -> None:
         """Make a chunk of all tiles of what the openers make together."""
-        chip, swept, (first, *others) = self.chip, self.swept, self.links.openers
+        chip, swept = self.chip, self.swept
         is_cut = self.plan.order == "TS"
         slices = list(pieces(self.inputs, self.plan.kept)) if is_cut else [(self.inputs, 1)]
         count, elements = sum(often for _, often in slices), times * swept.e_made * self.e_width
@@ -185,12 +187,11 @@ class _Count:
             room = sums * chip.rounded(chunk)
         chip.activations.hold("E", swept.e_most * self.e_width * room)
         chip.write(self.batch * elements * row_bytes(chunk, self.opened_bits[-1]))
-        if others:
+        if self.links.join is not None:
             chip.write(self.batch * elements * row_bytes(chunk, self.opened_bits[0]))
             chip.global_buffer += self.batch * elements * row_bytes(chunk, self.opened_bits[0])
-        for v in (*self.links.openers, self.links.join):
-            if v is not None:
-                self.made[v] += self.batch * elements * chunk
+        for v in {*self.links.openers, *self.links.opened}:
+            self.made[v] += self.batch * elements * chunk
 
     def _apart(self, chunk: int, times: int, stays: bool) -> None:
         """Make a chunk of all tiles of the middle layer."""

@@ -226,7 +226,7 @@ class _Chain:
         self.made = dict.fromkeys(self.links.layers, 0)
         self.partial = np.zeros(output.shape)
         self.stay, self.staying = range(0), 0  #: middle channels whose weights stay, and their bytes
-        self.x = self._new_x()
+        self.x, self.sample = self._new_x(), 0
         self.later_x, self.later_e, self.later_d = (
             later([getattr(need, name) for need in self.needs]) for name in ("x", "e_read", "d_read")
         )
@@ -239,7 +239,8 @@ class _Chain:
         self._load(range(kept))
         after = [range(kept + each.start, kept + each.stop) for each in cuts(len(self.every) - kept, self.plan.chunk)]
         self.chunks = cuts(kept, self.plan.chunk) + after
-        for self.sample in range(self.problem.batch):
+        for sample in range(self.problem.batch):
+            self.sample = sample
             for i in range(len(self.tiles)):
                 self._fetch(i)
                 self._slices(i)
@@ -248,14 +249,16 @@ class _Chain:
 
     def tiles_slices(self) -> None:
         """TS: samples; tiles; slices; chunks; input slices."""
-        for self.sample in range(self.problem.batch):
+        for sample in range(self.problem.batch):
+            self.sample = sample
             for i in range(len(self.tiles)):
                 self._slices(i)
 
     def tiles_layers(self) -> None:
         """TW: samples; tiles; layer after layer, all middle channels. All weights stay, or none."""
         self._load(range(self.plan.kept))
-        for self.sample in range(self.problem.batch):
+        for sample in range(self.problem.batch):
+            self.sample = sample
             self._pass(self.every)
             self.x.keep(())
         self._drop_weights()
@@ -266,7 +269,8 @@ class _Chain:
         whole = [self._new_x() for _ in range(self.problem.batch)]
         for chunk in self.chunks:
             self._load(chunk)
-            for self.sample in range(self.problem.batch):
+            for sample in range(self.problem.batch):
+                self.sample = sample
                 self.x = whole[self.sample]
                 self._pass(chunk)
                 if self.plan.mode != "whole" or chunk == self.chunks[-1]:
