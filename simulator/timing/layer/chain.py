@@ -57,7 +57,7 @@ def chain_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     steps, chain = _Steps(layer, plan), layer.chain
     end: dict[str, Sizes] = {"cuts": "last"}
     inputs, ahead = _inputs(steps) if layer.loaded else ([], [])
-    outputs: dict[str, Sizes] = {"tiles": steps.out, "slices": steps.slices, "chunks": "last"} | end
+    outputs: dict[str, Sizes] = {"tiles": steps.out, "slices": steps.slices, "chunks": "last", "cuts": "last"}
     size = plan.inner if plan.order in ("TW", "TS") else plan.slice
     opens: dict[str, Sizes] = {"tiles": steps.made, "chunks": steps.chunks, "cuts": steps.cuts}
     closes: dict[str, Sizes] = {"tiles": steps.out, "chunks": steps.chunks, "slices": steps.slices} | end
