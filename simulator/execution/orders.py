@@ -59,8 +59,9 @@ def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Cou
         asked = accelerator.cores, accelerator.batch, alignment
         cycles = dealt_cycles(part.network, v, scheme, *asked, accelerator.technology)
         return count_dealt(part.network, v, plan, scheme, *asked)._replace(compute_cycles=cycles)
-    count = count_loops(part.network, part.layers, plan, accelerator.batch, alignment, part.lies)
-    count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
+    count = count_loops(part.network, part.layers, plan, accelerator.batch, accelerator.technology, part.lies)
+    if count.compute_cycles is None:
+        count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count
     moved = (count.ema_weight_bytes or 0) + (count.ema_input_bytes or 0) + (count.ema_output_bytes or 0)

@@ -157,3 +157,4 @@ cdef class LoopLayers:
     cdef object kept    # arrays behind the pointers, by layer
     cdef i64* _hold(self, array) except NULL
     cdef _fill(self, LoopLayer* into, layer, tiles)
+    cdef _fill_chain(self, LoopLayer* into, chain)

@@ -9,10 +9,12 @@ from simulator.execution.count.count import Count, extra_units
 from simulator.execution.count.layer_facts import elements, operations
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.chain import count_of_chain, run_chain_scaled
 from simulator.execution.layer.common.following import following_of
-from simulator.execution.layer.common.plan import LayerPlan
+from simulator.execution.layer.common.plan import CHAINED, LayerPlan
 from simulator.execution.layer.count import count_layer
 from simulator.execution.layer.scaled import run_scaled
+from simulator.technology import Technology
 from workloads.network.network import Network
 from workloads.network.rewriting.attentions import attentions_of, by_itself, why_not
 
@@ -49,9 +51,17 @@ def as_one(network: Network, layers: Sequence[int], lies: Lies = NOTHING_STAYS) 
 
 
 def count_loops(
-    network: Network, layers: Sequence[int], plan: LayerPlan, batch: int, word: int, lies: Lies = NOTHING_STAYS
+    network: Network,
+    layers: Sequence[int],
+    plan: LayerPlan,
+    batch: int,
+    technology: Technology,
+    lies: Lies = NOTHING_STAYS,
 ) -> Count:
-    """Return what the loops of a layer, or of a nest, take and move (`count_layer`)."""
+    """Return what the loops of a layer, or of a nest, take and move (`count_layer`); cycles only of a chain."""
+    if plan.order in CHAINED:
+        return count_of_chain(network, layers, plan, batch, technology, lies)
+    word = technology.channel_alignment
     one = as_one(network, layers, lies)
     count = count_layer(one.network, one.v, plan, batch, word, one.lies, one.after)
     work = {v: batch * operations(network, v, elements(network.layers[v])) for v in one.passing}
@@ -71,5 +81,7 @@ def run_loops_scaled(
     lies: Lies = NOTHING_STAYS,
 ) -> bool:
     """Run the loops of a layer, or of a nest, with values (`run_scaled`); returns whether it was scaled down."""
+    if plan.order in CHAINED:
+        return run_chain_scaled(network, layers, plan, batch, word, full, lies)
     one = as_one(network, layers, lies)
     return run_scaled(one.network, one.v, plan, batch, word, full, one.lies, one.after)

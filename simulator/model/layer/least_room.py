@@ -13,6 +13,7 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from simulator.model.chains.needs import chain_needs, once_needs
 from simulator.model.layer import attention, groups, orders
 from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.cheapest import Tiles, tiles_of
@@ -82,6 +83,8 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
     """Return the minimal needs of a layer: some loop order fits if and only if one of these fits."""
     if layer.kind == "copy":
         return (Need(groups.copy(layer).activation_bytes, 0),)
+    if layer.kind == "chain":
+        return tuple(Need(*each) for each in chain_needs(layer))
     of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
     found = [
         need
@@ -102,6 +105,8 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
     """
     if layer.kind == "copy":
         return needs(layer, tiles)[0]
+    if layer.kind == "chain":
+        return Need(*once_needs(layer))
     found = []
     for tile in _smallest(layer, tiles):
         grid = orders.grid_of(layer, tile)

@@ -1,6 +1,7 @@
 # A layer as its loops see it. What LoopLayer derives as a property is a field here, filled in once.
 
 from simulator.integers cimport ceil_div, i64, row_bytes
+from simulator.model.chains.chain cimport Chain
 
 cdef enum:  # KINDS, in its order
     DENSE
@@ -12,6 +13,7 @@ cdef enum:  # KINDS, in its order
     COPY
     NORM
     ATTENTION
+    CHAIN
 
 cdef enum:
     MOST_SECOND = 4     # inputs held as weights are: workloads.network.layers.attention.MOST_INPUTS without the queries
@@ -146,6 +148,7 @@ cdef struct LoopLayer:
     i64 keys
     Epilogue epilogue
     i64 result_bits
+    Chain* chain        # of a chain
     i64 loaded
     i64 most_bits
     i64 broadcast_count

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import Axis, Grid, Met, grid_of, in_flight, meet
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention", "chain"]
 DENSE: Kind = "dense"
 TRANSPOSED: Kind = "transposed"
 PRODUCT: Kind = "product"
@@ -18,6 +18,7 @@ MIXED: Kind = "mixed"
 COPY: Kind = "copy"
 NORM: Kind = "norm"
 ATTENTION: Kind = "attention"
+CHAIN: Kind = "chain"
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
@@ -28,6 +29,7 @@ KINDS: dict[Kind, str] = {
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
     "attention": "scores, softmax and context, head by head, in blocks of keys and values",
+    "chain": "two dense layers, with channel-wise ones in between, whose middle channels pass in chunks",
 }
 
 Shared = Literal["", "inputs", "weights", "all"]
@@ -155,6 +157,7 @@ class _Fields(NamedTuple):
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
     epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
+    chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
 
 
 class LoopLayer(_Fields):

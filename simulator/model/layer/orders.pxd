@@ -16,6 +16,10 @@ cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     COPIED
     TCC
     TB
+    TM
+    TW
+    TS
+    MT
 
 
 cdef struct LoopTotals:
@@ -29,6 +33,8 @@ cdef struct LoopTotals:
     i64 second_bytes
     i64 crossbar_bytes
     i64 rescalings
+    i64 again_extra
+    i64 again_cycles
 
 
 cdef struct LoopPlan:

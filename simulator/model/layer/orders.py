@@ -27,6 +27,7 @@ from simulator.model.layer.loop_layer import (
 
 TK, KT, WK, KS, TP, KP, TKC, BC = "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"  #: dense orders
 CT, TC, RS, COPIED, TCC, TB = "CT", "TC", "RS", "copy", "TCC", "TB"  #: of groups.py and attention.py
+TM, TW, TS, MT = "TM", "TW", "TS", "MT"  #: of chains/orders.py
 
 
 class LoopTotals(NamedTuple):
@@ -41,7 +42,9 @@ class LoopTotals(NamedTuple):
     weight_written_bytes: int  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
     second_bytes: int  #: of ema_input_bytes, those of the second operand of a product
     crossbar_bytes: int  #: from core to core
-    rescalings: int  #: operations of an attention in blocks, beyond its own
+    rescalings: int  #: operations beyond the layers' own: of an attention in blocks, of rows that are made again
+    again_extra: int = 0  #: of these, what they take beyond INT8 (technology.operation_units)
+    again_cycles: int = 0  #: of the PE array, beyond the layers' own
 
 
 class LoopPlan(NamedTuple):
@@ -284,5 +287,5 @@ def totals_of(layer: LoopLayer, moved: Moved) -> LoopTotals:
         weight_reads = weight_traffic = 0
     return LoopTotals(
         weight_reads, inputs, outputs, inputs + buffered, weight_reads + weight_traffic,
-        inputs + results + copied, weight_reads, second, 0, samples * moved.rescalings,
+        inputs + results + copied, weight_reads, second, 0, samples * moved.rescalings, 0, 0,
     )  # fmt: skip

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from math import prod
 
+from simulator.model.chains.regions import chain_pieces
 from simulator.model.layer.attention import keys_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
+from simulator.model.nests.chain import links_of
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values
@@ -25,6 +27,8 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
+    if layer.kind == "chain":
+        return _chain_regions(subgraph, layer, plan)
     first, v = subgraph.layers[0], subgraph.layers[-1]
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
@@ -52,6 +56,16 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     kept = {u: Region(_all_of(subgraph, u), NOWHERE, 0, 0) for u in subgraph.on_chip}
     regions |= {u: region for u, region in kept.items() if u not in regions or not regions[u].main_bytes}
     return {u: regions.get(u, Region(NOWHERE, NOWHERE, 0, 0)) for u in subgraph.tensors}
+
+
+def _chain_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
+    """Return the same of a chain; what the openers make together lies under what joins them."""
+    links = links_of(subgraph.geometry.network, subgraph.layers)
+    assert links is not None, "its layers are a chain"
+    pieces = zip((links.x, links.opened[-1], links.middle, links.result), chain_pieces(layer, plan))
+    regions = {u: Region(shape, NOWHERE, size, 0) for u, (shape, size) in pieces if u is not None and size}
+    shapes = {u: _all_of(subgraph, u) for u in subgraph.on_chip}
+    return {u: regions.get(u) or Region(shapes.get(u, NOWHERE), NOWHERE, 0, 0) for u in subgraph.tensors}
 
 
 def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:

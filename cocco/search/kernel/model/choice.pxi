@@ -123,8 +123,8 @@ cdef int price_in_loops(
         row.operations += net.operations[v]
         row.operation_extra += net.operation_extra[v]
     row.operations = m.batch * row.operations + moved.rescalings
-    row.operation_extra *= m.batch
-    row.slots = slots_of(m, cycles, row.ema, row.crossbar)
+    row.operation_extra = m.batch * row.operation_extra + moved.again_extra
+    row.slots = slots_of(m, cycles + moved.again_cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 
