@@ -30,8 +30,8 @@ from cocco.search.exact.window import Limits, all_of
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.pricing import Price
-from tests.cocco.bounds.test_brute_force import CLOSE, Brute
 from tests.helpers import artificial_nests
+from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.kept_states import every_state
 from tests.helpers.nest_networks import nest_problem
