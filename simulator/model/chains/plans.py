@@ -125,7 +125,7 @@ def _middle_tiles_plans(at: Place, band: ChainBand) -> None:
 
 
 def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
-    """TS: slices of x of a word, of half its words, or of all but one."""
+    """TS: slices of x of a word, of half its words, of all but one, or of all."""
     layer, chain = at.layer, at.layer.chain
     words, of_x = ceil_div(chain.middle, layer.word), ceil_div(chain.inputs, layer.word)
     once = ceil_div(chain.outputs, outputs) * band.anew.x_read * chain.x_width * layer.loaded
@@ -138,8 +138,8 @@ def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
         if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
             return  # smaller chunks move more
         before = 0
-        for third in range(3):
-            inputs = 1 if third == 0 else ceil_div(of_x, 2) if third == 1 else of_x - 1
+        for fourth in range(4):
+            inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
             if inputs > before:
                 before = inputs
                 for number in range(4):
