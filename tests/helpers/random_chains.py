@@ -35,7 +35,20 @@ def random_chain(rng: random.Random, with_bits: bool = True) -> tuple[Network, L
             return network, links
 
 
-def _draw(rng: random.Random) -> Network:
+def random_chain_inside(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
+    """Return a network with a chain between two other layers, and the layers of the chain."""
+    while True:
+        try:
+            network = _draw(rng, is_inside=True)
+        except NetworkError:
+            continue
+        network = _with_bits(network, rng) if rng.random() < 0.4 else network
+        layers = tuple(range(1, len(network.layers) - 1))
+        if links_of(network, layers) is not None:
+            return network, layers
+
+
+def _draw(rng: random.Random, is_inside: bool = False) -> Network:
     b, has_residual = Builder("chain"), rng.random() < 0.4
     inputs, middle = rng.choice((3, 8, 12, 16, 20)), rng.choice((5, 8, 12, 16, 24, 36, 40))
     outputs = inputs if has_residual else rng.choice((3, 8, 12, 16, 20, 24))
@@ -48,7 +61,8 @@ def _draw(rng: random.Random) -> Network:
         sides = tuple(rng.randint(0, kernel[i % 2] - 1) for i in range(4))
         return {"kernel": kernel, "stride": tuple(rng.randint(1, size) for size in kernel), "padding": sides}
 
-    x = b.input("x", rng.choice((1, 2, 3, 4, 5, 6, 7, 9)), rng.choice((1, 2, 3, 5)), inputs)
+    x = b.input("image", rng.choice((1, 2, 3, 4, 5, 6, 7, 9)), rng.choice((1, 2, 3, 5)), 8 if is_inside else inputs)
+    x = b.conv("x", x, inputs) if is_inside else x
     of_openers = windows()
     y = b.conv("open", x, middle, **of_openers)
     if rng.random() < 1 / 3:
@@ -60,7 +74,9 @@ def _draw(rng: random.Random) -> Network:
         y = (b.maxpool if between == "maxpool" else b.avgpool)("middle", y, **windows())
     y = b.conv("close", y, outputs, **windows())
     if has_residual:
-        b.add("residual", [y, x] if rng.random() < 0.5 else [x, y])
+        y = b.add("residual", [y, x] if rng.random() < 0.5 else [x, y])
+    if is_inside:
+        b.conv("after", y, 8)
     return b.build()
 
 

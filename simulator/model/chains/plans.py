@@ -76,7 +76,7 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
         slot = slot_bytes(chain, chain.inputs, chunk, _in_pieces(layer, 3, chunk, outputs, 0))
         if not holds(left, 0, slot):
             continue
-        kept = _kept_middle(at, without(left, 0, slot), chunk) if often > 1 else 0
+        kept = _kept_middle(at, left, chunk, _in_pieces(layer, 3, chunk, outputs, 0)) if often > 1 else 0
         loops = Loops(chunk, chunk, outputs, outputs, 1, kept)
         moved = chain_moved(layer, band, rows, loops, chain.middle - kept, once_bytes(layer), 0)
         if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
@@ -85,14 +85,19 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
             loops = _in_pieces(layer, number, chunk, outputs, 0)
             slot = slot_bytes(chain, chain.inputs, chunk, loops)
             if holds(left, 0, slot):
-                kept = _kept_middle(at, without(left, 0, slot), chunk) if often > 1 else 0
+                kept = _kept_middle(at, left, chunk, loops) if often > 1 else 0
                 _offer_chain(at, TM, RING, band, Loops(loops.apart, chunk, outputs, loops.inner, 1, kept))
 
 
-def _kept_middle(at: Place, room: Room, chunk: int) -> int:
+def _kept_middle(at: Place, left: Room, chunk: int, loops: Loops) -> int:
     """Return of how many middle channels the weights can stay beside a slot: whole chunks, at most all but the last."""
     chain = at.layer.chain
-    return min(most(room, 0, chain_weights(chain, chunk)), (chain.middle - 1) // chunk) * chunk
+    most_kept = (chain.middle - 1) // chunk * chunk
+    slot = slot_bytes(chain, chain.inputs, chain.middle - most_kept, loops)  # the last chunk may be smaller
+    if holds(left, 0, slot + chain_weights(chain, most_kept)):
+        return most_kept
+    slot = slot_bytes(chain, chain.inputs, chunk, loops)
+    return min(most(without(left, 0, slot), 0, chain_weights(chain, chunk)) * chunk, most_kept)
 
 
 def _in_pieces(layer: LoopLayer, number: int, chunk: int, outputs: int, kept: int) -> Loops:

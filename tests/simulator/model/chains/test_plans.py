@@ -8,7 +8,6 @@ from math import ceil
 import pytest
 
 from simulator.model.chains.orders import chain_order
-from simulator.model.chains.rows import band_of
 from simulator.model.layer.cheapest import cheapest_plan
 from simulator.model.layer.goal import Goal, Room
 from simulator.model.layer.least_room import can_run, needs
@@ -21,10 +20,9 @@ def words(channels):
 
 
 def every_plan(layer):
-    """Yield the plans of every band, chunk, slice, piece and number of channels that stay."""
+    """Yield the plans of every chunk, slice, piece and number of channels that stay, in the bands that are tried."""
     chain = layer.chain
-    for rows in range(1, layer.rows.windows + 1):
-        band = band_of(chain.axes, (rows, chain.out_width), bool(chain.adds_x))
+    for band in chain.bands:
         for chunk in words(chain.middle):
             whole = Loops(chunk, chunk, chain.outputs, chain.outputs, 1, 0)
             for mode in ("ring", "whole") if chunk < chain.middle else ("ring",):
