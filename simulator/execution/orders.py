@@ -20,6 +20,8 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
     accelerator, samples, at_once = setting.accelerator, [setting.accelerator.batch], plan.at_once
     if plan.loops is not None:
+        if plan.channel_groups > 1:
+            raise Miss(f"{plan.channel_groups} groups of channels one after the other, around loops")
         loops = LayerPlan(*plan.loops)
         count, at_once = loop(setting, part, loops, plan.cores), loops.at_once
     elif accelerator.cores > 1:

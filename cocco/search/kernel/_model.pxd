@@ -112,6 +112,10 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64* inputs         # tensors that it reads, each once
     i64 input_count
     i64 made            # and that it makes
+    i64 other_count     # what layers that follow read besides: a tensor, its bytes, then those held of it or of a word
+    i64 (*others)[4]
+    i64 leaving_count
+    i64* leaving        # tensors in between that are read elsewhere
 
 
 cdef inline double buffer_pj(ByteCost* rates, i64 moved, i64 written) noexcept nogil:

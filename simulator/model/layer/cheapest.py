@@ -145,6 +145,7 @@ def find_cheapest(at: Place) -> None:
         _offer_fitting(at, running_sums(layer))
     if layer.is_product:
         at.room = Room(at.room.activation, SHARED)
+    at.room = without(at.room, layer.epilogue.room, 0)
     for i in range(at.grid_count):
         at.grid, at.at_once = at.grids[i], 1
         while at.at_once < layer.batch:  # powers of two, and all samples

@@ -113,6 +113,16 @@ cdef struct LoopBits:
     i64 active
 
 
+cdef struct Epilogue:
+    i64 room
+    i64 loaded
+    i64 left
+    i64 traffic
+    i64 written
+    i64 bits
+    i64 by_position
+
+
 cdef struct LoopLayer:
     i64 is_large        # 64 bits may not hold what a plan moves; then nothing else is filled in
     i64 kind
@@ -136,6 +146,8 @@ cdef struct LoopLayer:
     LoopBits bits
     Team team
     i64 keys
+    Epilogue epilogue
+    i64 result_bits
     Chain* chain        # of a chain
     i64 loaded
     i64 most_bits
@@ -162,6 +174,7 @@ cdef struct LoopLayer:
 
 cdef i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 results_of(LoopLayer* layer, i64 channels) noexcept nogil
+cdef i64 results_at_once(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 inputs_of(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil
 cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil

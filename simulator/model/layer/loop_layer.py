@@ -115,6 +115,25 @@ class LoopBits(NamedTuple):
 INT8_BITS = LoopBits()
 
 
+class Epilogue(NamedTuple):
+    """What element-wise layers add to a dense layer that they follow in one nest: bytes, of one sample except for room.
+
+    Each is applied to a word of results when it is made. A map between that leaves, and one of which a norm needs all
+    channels of a position at once, is stored where the results lie, and read again.
+    """
+
+    room: int = 0  #: held beside: operands that are broadcast, of all samples, and a word of one that passes
+    loaded: int = 0  #: operands from DRAM
+    left: int = 0  #: maps between that go to DRAM as well
+    traffic: int = 0  #: of the activation buffer beside the DRAM side: operands read, maps stored and read
+    written: int = 0  #: of traffic
+    bits: int = 0  #: of a number that is stored, at most
+    by_position: int = 0  #: 1 where all channels of a position are needed at once
+
+
+NO_EPILOGUE = Epilogue()
+
+
 class _Fields(NamedTuple):
     """What a `LoopLayer` is made of."""
 
@@ -137,6 +156,7 @@ class _Fields(NamedTuple):
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
+    epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
     chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
 
 
@@ -176,6 +196,11 @@ class LoopLayer(_Fields):
     def window_bytes(self) -> int:
         """Bytes of a position that are read through windows."""
         return sum(row_bytes(channels, bits) for channels, bits in zip(self.producers, self.producer_bits))
+
+    @cached_property
+    def result_bits(self) -> int:
+        """The most bits of a number that lies where results do."""
+        return max(self.bits.output, self.epilogue.bits)
 
     @cached_property
     def output_bytes(self) -> int:
@@ -270,7 +295,12 @@ def round_up(layer: LoopLayer, channels: int) -> int:
 
 def results_of(layer: LoopLayer, channels: int) -> int:
     """Return the bytes that this many channels of a result take in a buffer."""
-    return row_bytes(round_up(layer, channels), layer.bits.output)
+    return row_bytes(round_up(layer, channels), layer.result_bits)
+
+
+def results_at_once(layer: LoopLayer, channels: int) -> int:
+    """Return the bytes of a position's results that lie in a buffer while this many channels are made."""
+    return results_of(layer, layer.part.outputs if layer.epilogue.by_position else channels)
 
 
 def inputs_of(layer: LoopLayer, channels: int) -> int:

@@ -17,6 +17,7 @@ from simulator.model.kept import Kept
 from simulator.model.layer.axes import Axis, meet
 from simulator.model.layer.loop_layer import CHAIN, NOTHING_STAYS, LoopBits, LoopLayer, Part, Stays
 from simulator.model.layer.orders import LoopPlan
+from simulator.model.nests.nest import Other
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
@@ -33,6 +34,8 @@ class Links(NamedTuple):
     middle: int | None
     closer: int
     residual: int | None
+    others: tuple[Other, ...] = ()
+    leaving: tuple[int, ...] = ()
 
     @property
     def layers(self) -> tuple[int, ...]:

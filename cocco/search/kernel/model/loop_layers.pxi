@@ -87,7 +87,8 @@ cdef class LoopLayers:
         into.output_bytes, into.output_elements = layer.output_bytes, layer.output_elements
         into.has_second, into.coming, into.is_product = layer.has_second, layer.coming, layer.is_product
         into.operand_bytes, into.operands_loaded = layer.operand_bytes, layer.operands_loaded
-        into.often, into.words = layer.often, layer.words
+        into.often, into.words, into.result_bits = layer.often, layer.words, layer.result_bits
+        into.epilogue = layer.epilogue._asdict()
         if layer.kind == "apart":
             into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))
@@ -195,6 +196,7 @@ def _most_moved(layer):
         moved += _most_of_chain(layer)
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
+    moved += sum(layer.epilogue)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)
 
 
