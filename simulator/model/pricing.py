@@ -16,6 +16,7 @@ from simulator.model.layer.goal import Goal, Room, energy_of
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.layer.orders import LoopPlan
 from simulator.model.nests.chain import Links
+from simulator.model.nests.epilogue import Followed
 from simulator.model.price import OF_LOOPS, OF_WEIGHTS, Price, Shortage
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
@@ -127,7 +128,7 @@ class SubgraphModel(Holding):
             if self.is_single:
                 return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
             nest = self.rules.nests[self.subgraph.layers]
-            if isinstance(nest, Links):
+            if isinstance(nest, (Links, Followed)):
                 return nest.cycles_of(self.loop_way(price).loops, price.loops, self.rules.cycles_of)
             return {v: self.rules.cycles_of(v) for v in self.subgraph.layers}
         way = self.way(price)

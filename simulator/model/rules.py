@@ -11,6 +11,7 @@ from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
 from simulator.model.nests.chain import Links
+from simulator.model.nests.epilogue import Followed
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
@@ -95,8 +96,9 @@ class PricingRules:
             else:
                 found = nest_of(self.nests, network, layers, self.batch, technology, kept)
                 nest = self.nests.get(layers)
-                if found is not None and isinstance(nest, Links):
-                    found = nest.with_work(found, self.geometry.operation_extra, self.cycles_of)
+                links = nest.links if isinstance(nest, Followed) else nest
+                if found is not None and isinstance(links, Links):
+                    found = links.with_work(found, self.geometry.operation_extra, self.cycles_of)
             self._loop_layers[layers, kept] = found
         return self._loop_layers[layers, kept]
 

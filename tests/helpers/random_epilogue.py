@@ -12,8 +12,10 @@ from simulator.model.layer.cheapest import Room, plans_of
 from simulator.model.layer.goal import holds
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan
+from simulator.model.nests.chain import links_of
 from simulator.model.nests.epilogue import followed
 from simulator.technology import Technology
+from tests.helpers.random_chains import random_chain
 from tests.helpers.random_language import geometry_of, with_random_bits
 from tests.helpers.random_layers import random_layer
 from workloads.network.layers.layer import Layer, Tensor
@@ -38,11 +40,16 @@ class Case(NamedTuple):
         return Lies(self.kept.on_chip, there, self.kept.written, self.kept.on_chip)
 
 
-def random_case(seed: int, has_bits: bool = False) -> Case:
-    """Return a nest of one to four layers behind a dense one; has_bits: of other numbers than INT8."""
+def random_case(seed: int, has_bits: bool = False, behind_chain: bool = False) -> Case:
+    """Return a nest of one to three layers behind a dense one, or a chain; has_bits: of other numbers than INT8."""
     rng = random.Random(seed)
     while True:
-        network, layers = _random_network(rng)
+        if behind_chain:
+            chain, _ = random_chain(rng, with_bits=False)
+            network, layers = _with_followers(rng, chain)
+            links = links_of(network, range(len(chain.layers)))
+        else:
+            (network, layers), links = _random_network(rng), None
         batch, kept = rng.choice((1, 1, 2, 3)), None
         if has_bits:
             network = with_random_bits(network, rng)
@@ -51,8 +58,8 @@ def random_case(seed: int, has_bits: bool = False) -> Case:
             if geometry_of(network) is None or network.layers[0].groups > 1:
                 continue
         if rng.random() < 0.5:
-            kept = _random_kept(rng, network, layers)
-        nest = followed(network, layers)
+            kept = _random_kept(rng, network, layers, 0 if links is None else len(links.layers) - 1)
+        nest = followed(network, layers, links)
         loops = None if nest is None else nest.loops(network, batch, Technology(), kept)
         if loops is not None:
             return Case(network, layers, batch, kept, loops)
@@ -64,8 +71,14 @@ def _random_network(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
         first = one.layers[0]
         if first.op in ("conv", "conv_transpose") and not first.is_depthwise and min(first.height, first.width) > 0:
             break
+    return _with_followers(rng, one)
+
+
+def _with_followers(rng: random.Random, one: Network) -> tuple[Network, tuple[int, ...]]:
+    """Return a network whose last layer others follow, and the layers of the nest."""
+    first, base = one.layers[-1], len(one.layers)
     height, width, channels = first.height, first.width, first.channels
-    tensors, layers, others, before = list(one.inputs), [first], [], first.name
+    tensors, layers, others, before = list(one.inputs), list(one.layers), [], first.name
     joins = ("add", "mul") if first.groups > 1 or rng.random() < 0.5 else ("add", "mul", "softmax", "layernorm", "lrn")
     for i in range(rng.choice((1, 1, 2, 3))):
         op, name, operands = rng.choice(joins), f"f{i}", [before]
@@ -73,10 +86,9 @@ def _random_network(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
             is_gate = rng.random() < 0.3
             shape = (1, 1) if is_gate else (height, width)
             other = Tensor(f"y{i}{j}", *shape, channels)
+            read = {u for each in layers[base:] for u in each.inputs} | {*operands}
             same = [t for t in one.inputs if (t.height, t.width, t.channels) == (*shape, channels)]
-            is_same = (
-                same and same[0].name not in operands and not any(same[0].name in each.inputs for each in layers[1:])
-            )
+            is_same = same and same[0].name not in read
             operands.append(same[0].name if is_same else other.name)
             tensors += [] if is_same else [other]
         rng.shuffle(operands)
@@ -90,14 +102,16 @@ def _random_network(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
 
 
 def random_followed(rng: random.Random) -> Network:
-    """Return a network of a dense layer, layers that follow it, and perhaps others that read what is in between."""
+    """Return a network of a dense layer, or a chain, layers that follow, and perhaps others that read in between."""
+    if rng.random() < 0.3:
+        return _with_followers(rng, random_chain(rng, with_bits=False)[0])[0]
     return _random_network(rng)[0]
 
 
-def _random_kept(rng: random.Random, network: Network, layers: tuple[int, ...]) -> Kept:
+def _random_kept(rng: random.Random, network: Network, layers: tuple[int, ...], made: int) -> Kept:
     last, inside = layers[-1], {*layers}
     inputs = {u for v in layers for u in network.operands[v]} - inside
-    read = {v for v in layers[:-1] if {*network.consumers[v]} - inside}
+    read = {v for v in layers[made:-1] if {*network.consumers[v]} - inside}
     on_chip = frozenset(u for u in sorted(inputs | read | {last}) if rng.random() < 0.4)
     loaded = frozenset(u for u in sorted(inputs & on_chip) if rng.random() < 0.4)
     written = frozenset(v for v in sorted(read | {last}) if v not in on_chip or rng.random() < 0.5)

@@ -13,11 +13,14 @@ from simulator.execution.count.layer_facts import elements, operations, size_byt
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.following import Following, following_of
 from simulator.execution.layer.common.links import Links, links_of
 from simulator.execution.layer.common.plan import CHAINED, LayerPlan
 from simulator.execution.layer.counted.chain import count_chain
+from simulator.execution.layer.scaled import lies_of_small, with_followers
 from simulator.execution.layer.small_chain import SmallChain, shrink_chain
 from simulator.execution.layer.value.chain import ChainProblem, run_chain
+from simulator.execution.layer.value.epilogue import Epilogue
 from simulator.technology import Technology
 from workloads.network.network import Network
 
@@ -30,15 +33,16 @@ def count_of_chain(
     network: Network, layers: Sequence[int], plan: LayerPlan, batch: int, technology: Technology, lies: Lies
 ) -> Count:
     """Return what the loops of a chain take and move, with the real shapes; raises Miss if they are not its loops."""
-    word = technology.channel_alignment
-    links = _checked(network, layers, plan, word, lies)
-    chip = _chip(links, lies, word)
-    made = count_chain(network, links, chip, plan, batch, links.x in lies.on_chip)
+    last, word = layers[-1], technology.channel_alignment
+    links, following = _checked(network, layers, plan, word, lies)
+    chip = _chip(last, lies, word)
+    made = count_chain(network, links, chip, plan, batch, links.x in lies.on_chip, following)
+    made |= {v: batch * elements(network.layers[v]) for v in layers if v not in made}
     cycles = 0
     for v, count in made.items():
         once = batch * sum(array_cycles(work, technology) for work in works_of(network, v))
         cycles += -(-once * count // (batch * elements(network.layers[v])))
-    return _count(network, links, chip, made, batch, lies)._replace(compute_cycles=cycles)
+    return _count(network, chip, made, batch, lies)._replace(compute_cycles=cycles)
 
 
 def run_chain_scaled(
@@ -54,37 +58,56 @@ def run_chain_scaled(
 
     Returns whether it was scaled down; raises Miss if it does not run, or not as counted.
     """
-    links = _checked(network, layers, plan, word, lies)
-    found, is_small = SmallChain(network, links, plan, batch), False
-    if _is_much(found, full):
-        found, is_small = shrink_chain(network, links, plan, batch, word), True
-    small, ids = found.network, {links.x: found.links.x, links.last: found.links.last}
-    here, there = (frozenset(ids[u] for u in each if u in ids) for each in (lies.on_chip, lies.there))
-    written = None if lies.written is None else frozenset({found.links.last} if links.last in lies.written else ())
-    run_counted_chain(small, found.links, found.plan, found.batch, word, Lies(here, there, written, here))
-    return is_small
+    links, following = _checked(network, layers, plan, word, lies)
+    if not _is_much(SmallChain(network, links, plan, batch), full):
+        run_counted_chain(network, links, plan, batch, word, lies, following)
+        return False
+    found, chain = shrink_chain(network, links, plan, batch, word), sorted(links.layers)
+    small = with_followers(network, layers, found.network, len(chain))
+    here = lies_of_small(network, layers, small, lies)
+    after = None if following is None else following_of(small, range(len(layers)), here, len(chain))
+    run_counted_chain(small, links_of(small, range(len(chain))), found.plan, found.batch, word, here, after)
+    return True
 
 
-def run_counted_chain(network: Network, links: Links, plan: LayerPlan, batch: int, word: int, lies: Lies) -> None:
+def run_counted_chain(
+    network: Network,
+    links: Links,
+    plan: LayerPlan,
+    batch: int,
+    word: int,
+    lies: Lies,
+    following: Following | None = None,
+) -> None:
     """Count a chain, and run it in rooms of the bytes counted; raises Miss if a number or a value differs."""
-    is_there, counting = links.x in lies.on_chip, _chip(links, lies, word)
-    made = count_chain(network, links, counting, plan, batch, is_there)
-    counted = _count(network, links, counting, made, batch, lies)
+    last = links.last if following is None else following.last
+    is_there, counting = links.x in lies.on_chip, _chip(last, lies, word)
+    made = count_chain(network, links, counting, plan, batch, is_there, following)
+    counted = _count(network, counting, made, batch, lies)
     problem = ChainProblem(network, links, batch, 0)
-    chip = _chip(links, lies, word, counted.activation_bytes or 0, counted.weight_bytes or 0)
+    chip = _chip(last, lies, word, counted.activation_bytes or 0, counted.weight_bytes or 0)
     direct = problem.direct()
     output = np.full(direct.shape, np.nan)
-    ran = _count(network, links, chip, run_chain(problem, chip, plan, output, is_there), batch, lies)
-    if (output != direct).any():
+    epilogue = None if following is None else Epilogue(following, {links.x: problem.x.astype(np.int64)}, batch, 0)
+    ran = _count(network, chip, run_chain(problem, chip, plan, output, is_there, epilogue), batch, lies)
+    if epilogue is not None:
+        epilogue.check(direct.astype(np.int64))
+    elif (output != direct).any():
         raise Miss(f"tensor {network.layers[links.last].name!r}: differs from running the layers one by one")
     for check in compare(counted._asdict(), ran._asdict(), {}):
         if check.status == "different":
             raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
 
 
-def _checked(network: Network, layers: Sequence[int], plan: LayerPlan, word: int, lies: Lies) -> Links:
-    """Return who is who; raises Miss if these are not the loops of a chain."""
-    links = links_of(network, layers)
+def _checked(
+    network: Network, layers: Sequence[int], plan: LayerPlan, word: int, lies: Lies
+) -> tuple[Links, Following | None]:
+    """Return who is who, and what follows; raises Miss if these are not the loops of a chain."""
+    links, following = _longest(network, layers), None
+    if len(links.layers) < len(layers):
+        following = following_of(network, layers, lies, len(links.layers))
+        if lies.on_chip & following.inner:
+            raise Miss("a map between the layers that follow a chain is on chip whole, where only pieces of it exist")
     if lies.on_chip & (set(links.layers) - {links.last}):
         raise Miss("a map between the layers of a chain is on chip whole, where only pieces of it exist")
     if plan.order not in CHAINED or plan.mode not in (("ring", "whole") if plan.order == "MT" else ("ring",)):
@@ -106,18 +129,29 @@ def _checked(network: Network, layers: Sequence[int], plan: LayerPlan, word: int
         raise Miss("TW makes all middle channels, and keeps all weights or none")
     if plan.order == "TM" and plan.kept < middle and plan.kept % plan.chunk:
         raise Miss(f"weights of {plan.kept} middle channels stay, which are no whole chunks of {plan.chunk}")
-    return links
+    return links, following
 
 
-def _chip(links: Links, lies: Lies, word: int, activations: float = np.inf, weights: float = np.inf) -> Chip:
-    is_written = lies.written is None or links.last in lies.written
-    return Chip(activations, weights, word, has_results=links.last not in lies.on_chip, is_written=is_written)
+def _longest(network: Network, layers: Sequence[int]) -> Links:
+    """Return the longest chain that these layers begin with; raises Miss if there is none."""
+    for count in range(len(layers), 2, -1):
+        try:
+            return links_of(network, layers[:count])
+        except Miss:
+            pass
+    return links_of(network, layers[:2])
 
 
-def _count(network: Network, links: Links, chip: Chip, made: dict[int, int], batch: int, lies: Lies) -> Count:
-    """Return what a chip counted, with all that its layers compute."""
-    if links.x in lies.on_chip - lies.there:  # kept from here on
-        chip.load_input(batch * size_bytes(network, links.x))
+def _chip(last: int, lies: Lies, word: int, activations: float = np.inf, weights: float = np.inf) -> Chip:
+    is_written = lies.written is None or last in lies.written
+    return Chip(activations, weights, word, has_results=last not in lies.on_chip, is_written=is_written)
+
+
+def _count(network: Network, chip: Chip, made: dict[int, int], batch: int, lies: Lies) -> Count:
+    """Return what a chip counted, with all that these layers compute."""
+    inputs = {u for v in made for u in network.operands[v]} - made.keys()
+    for u in inputs & lies.on_chip - lies.there:  # kept from here on
+        chip.load_input(batch * size_bytes(network, u))
     work = {v: operations(network, v, count) for v, count in made.items()}
     return Count(
         chip.activations.size_bytes, chip.weights.size_bytes, chip.ema_weights, chip.ema_inputs, chip.ema_outputs,

@@ -125,29 +125,30 @@ def run_counted(
             raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
 
 
-def with_followers(network: Network, layers: Sequence[int], small: Network) -> Network:
-    """Return a scaled layer with those that follow it, as small; a map that leaves in between has another reader."""
-    inputs, found, (first, *_) = list(small.inputs), list(small.layers), small.layers
-    of_all = network.layers[layers[0]]
+def with_followers(network: Network, layers: Sequence[int], small: Network, chained: int = 1) -> Network:
+    """Return a scaled layer, or chain, with those that follow, as small; a map that leaves has another reader."""
+    inputs, found, first = list(small.inputs), list(small.layers), small.layers[chained - 1]
+    of_all = network.layers[layers[chained - 1]]
     shape: dict[str, Any] = {
         "height": first.height,
         "width": first.width,
         "channels": first.channels,
         "in_channels": first.channels,
     }
-    others, before = [], layers[0]
-    for v in layers[1:]:
-        names = []
-        for u in network.operands[v]:
+    others, before = [], layers[chained - 1]
+    for v in layers[chained:]:
+        names, whole = [], []
+        for place, u in enumerate(network.operands[v]):
             tensor = network.tensors[u]
             names.append(found[-1].name if u == before else f"y{len(inputs)}")
             if u != before:
                 height = first.height if tensor.height == of_all.height else 1
                 width = first.width if tensor.width == of_all.width else 1
                 inputs.append(Tensor(names[-1], height, width, first.channels))
+                whole += [place] if (height, width) != (first.height, first.width) else []
         if network.is_output[before] or {*network.consumers[before]} - {*layers}:
             others.append(Layer(f"o{v}", "maxpool", (found[-1].name,), **shape))
-        found.append(replace(network.layers[v], name=f"f{v}", inputs=tuple(names), **shape))
+        found.append(replace(network.layers[v], name=f"f{v}", inputs=tuple(names), whole=tuple(whole), **shape))
         before = v
     return Network(small.name, tuple(inputs), (*found, *others))
 

@@ -32,7 +32,12 @@ def once_needs(layer: LoopLayer) -> tuple[int, int]:
 
 def _least(layer: LoopLayer) -> Iterator[LoopPlan]:
     chain, word, band = layer.chain, layer.word, layer.chain.bands[-1]
-    outputs = min(word, chain.outputs)
+    outputs, is_mixed = min(word, chain.outputs), layer.epilogue.by_position
+    for chunk in {outputs and min(word, chain.middle), chain.middle} if is_mixed else ():
+        loops = Loops(min(word, chunk), chunk, chain.outputs, outputs, 1, 0)
+        yield chain_order(TM, RING, layer, band, loops)
+    if is_mixed:
+        return
     yield chain_order(TW, RING, layer, band, Loops(min(word, chain.middle), chain.middle, chain.outputs, outputs, 1, 0))
     for chunk in {min(word, chain.middle), chain.middle}:
         least = min(word, chunk)

@@ -136,7 +136,7 @@ def result_row_bytes(layer: LoopLayer, outputs: int) -> int:
     """Return the bytes of the results of a row of so many outputs; 0 if the output is kept."""
     if layer.stays.output:
         return 0
-    return layer.columns.windows * row_bytes(round_up(layer, outputs), layer.bits.output)
+    return layer.columns.windows * row_bytes(round_up(layer, outputs), layer.result_bits)
 
 
 def opener_weights(chain: Chain, inputs: int, channels: int) -> int:
@@ -238,6 +238,6 @@ def chain_plan(
     rows, slices = band.ring if order == TW or order == MT else band.anew, ceil_div(layer.outputs, loops.slice)
     totals = made_again(layer, rows, slices, totals_of(layer, moved))
     return LoopPlan(
-        order, mode, band.tile, loops.apart, loops.chunk, loops.slice, loops.inner, 1, loops.kept, activation, weights,
-        totals,
+        order, mode, band.tile, loops.apart, loops.chunk, loops.slice, loops.inner, 1, loops.kept,
+        activation + layer.epilogue.room, weights, totals,
     )  # fmt: skip

@@ -35,6 +35,9 @@ def chain_plans(at: Place) -> None:
     words = ceil_div(chain.outputs, at.layer.word)
     for i in range(chain.band_count):
         band = chain.bands[i]
+        if at.layer.epilogue.by_position:  # only there all channels of a position are together
+            _tiles_middle_plans(at, band, chain.outputs)
+            continue
         _layers_plans(at, band)
         _middle_tiles_plans(at, band)
         size = words
@@ -65,7 +68,7 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
     while size:
         chunk = min(chain.middle, size * layer.word)
         row = sum_row_bytes(layer, outputs) if chunk < chain.middle else result_row_bytes(layer, outputs)
-        held = x_bytes(layer, rows) + middle_bytes(layer, rows, chunk, 0) + band.rows * row
+        held = x_bytes(layer, rows) + middle_bytes(layer, rows, chunk, 0) + band.rows * row + layer.epilogue.room
         size = fewer_words(words, size)
         if not holds(at.room, held, 0):
             continue

@@ -29,7 +29,7 @@ def chain_pieces(layer: LoopLayer, plan: LoopPlan) -> tuple[Piece, Piece, Piece,
         x = Piece((rows.x_tile, chain.x_width), slice_bytes(layer, rows, loops))
     both = middle_bytes(layer, rows, plan.chunk, cuts)
     d = middle_bytes(layer, rows._replace(e_most=0), plan.chunk, cuts)
-    left, tall = plan.activation_bytes - x.size - both, plan.tile[0]
+    left, tall = plan.activation_bytes - x.size - both - layer.epilogue.room, plan.tile[0]
     if plan.order == TS and layer.loaded and plan.chunk >= chain.middle:  # results leave through the room of x
         x, left = x._replace(size=x.size + left), 0
     if plan.order == MT and plan.chunk < chain.middle:

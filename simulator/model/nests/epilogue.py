@@ -1,4 +1,4 @@
-"""A dense layer in a loop order with its epilogue: element-wise layers that follow it, applied to each result made.
+"""A dense layer, or a chain, with its epilogue: element-wise layers that follow it, applied to each result made.
 
 A result is finished when it is made: a sum or product with another map takes no room but a word of that map, and the
 maps in between never exist as a whole. A norm needs all channels of a position at once: the results of a tile are
@@ -8,13 +8,15 @@ stored, read again and written in their place. A map in between that is read els
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import DENSE, Epilogue, LoopLayer, Stays, round_up
 from simulator.model.layer.loops import kind_of, loop_layer
+from simulator.model.layer.orders import LoopPlan
+from simulator.model.nests.chain import Links, chains, links_of
 from simulator.model.nests.nest import Other
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer, Tensor
@@ -24,11 +26,12 @@ from workloads.network.network import Network
 
 
 class Followed(NamedTuple):
-    """A dense layer and the layers that follow it, each of which reads the one before."""
+    """A dense layer, or a chain, and the layers that follow it, each of which reads the one before."""
 
     layers: tuple[int, ...]
+    links: Links | None  #: of a chain
     leaving: tuple[int, ...]  #: of those in between, which others read or the network gives
-    operands: tuple[int, ...]  #: of the dense layer
+    operands: tuple[int, ...]  #: of the dense layer, or chain
     others: tuple[Other, ...]  #: what else the followers read
 
     @property
@@ -41,14 +44,19 @@ class Followed(NamedTuple):
         """All layers before, except for those that leave."""
         return frozenset(self.layers[:-1]) - {*self.leaving}
 
+    @property
+    def made(self) -> tuple[int, ...]:
+        """The layer whose results the others follow, and these."""
+        return self.layers[0 if self.links is None else len(self.links.layers) - 1 :]
+
     def layer(self, network: Network) -> Layer:
-        """Return the dense layer."""
+        """Return the first dense layer."""
         return network.layers[self.layers[0]]
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer | None:
         """Return the layers as their loops see them.
 
-        None where the result stays on chip with fewer bits than what is stored in its place.
+        None where the result stays on chip with fewer bits than what is stored in its place, or sums have fewer.
 
         Examples
         --------
@@ -62,14 +70,19 @@ class Followed(NamedTuple):
         >>> nest.loops(network, 1, Technology(), None).epilogue
         Epilogue(room=8, loaded=1024, left=0, traffic=1024, written=0, bits=0, by_position=0)
         """
-        tensors, (first, *after) = network.tensors, self.layers
-        loops = loop_layer(network, first, batch, technology, kept)
+        tensors, (first, *after) = network.tensors, self.made
+        if self.links is None:
+            loops = loop_layer(network, first, batch, technology, kept)
+        else:
+            loops = self.links.loops(network, batch, technology, kept)
         on_chip = frozenset[int]() if kept is None else kept.on_chip
         leaving = [v for v in self.leaving if kept is None or v in kept.written]
         mixed = [v for v in after if network.layers[v].op not in JOIN_OPS]
-        stored = [tensors[v] for v, then in zip(self.layers, after) if v in self.leaving or then in mixed]
+        stored = [tensors[v] for v, then in zip(self.made, after) if v in self.leaving or then in mixed]
         bits, again = max((t.bits for t in stored), default=0), sum(t.size_bytes for t in stored)
         if self.result in on_chip and bits > tensors[self.result].bits:
+            return None
+        if mixed and max(bits, tensors[self.result].bits) > 8 * loops.bits.sum_bytes:
             return None
         positions = loops.rows.windows * loops.columns.windows
         read = sum(positions * row_bytes(tensors[u].channels, tensors[u].bits) for u, _ in self.others)
@@ -85,6 +98,11 @@ class Followed(NamedTuple):
             epilogue=epilogue,
         )
 
+    def cycles_of(self, layer: LoopLayer, plan: LoopPlan, cycles: Callable[[int], int]) -> dict[int, int]:
+        """Return the cycles of each layer in a plan; cycles: of a layer that makes everything once."""
+        found = {v: cycles(v) for v in self.layers}
+        return found if self.links is None else found | self.links.cycles_of(layer, plan, cycles)
+
     def _stays(self, network: Network, stays: Stays, kept: Kept) -> Stays:
         """Return what stays where the last layer makes the result, from what stays of the first."""
         arriving = kept.loaded & kept.on_chip & {u for u, _ in self.others} - {*self.operands}
@@ -96,28 +114,32 @@ class Followed(NamedTuple):
 
 
 def epilogues(network: Network) -> Iterator[Followed]:
-    """Yield every dense layer with each number of layers that follow it."""
-    for v in range(len(network.layers)):
-        found: list[tuple[int, ...]] = [(v,)] if kind_of(network, v) == DENSE else []
+    """Yield every dense layer, and every chain, with each number of layers that follow it."""
+    starts = [((v,), None) for v in range(len(network.layers)) if kind_of(network, v) == DENSE]
+    for layers, links in [*starts, *((links.layers, links) for links in chains(network))]:
+        found: list[tuple[int, ...]] = [layers]
         while found:
             layers = found.pop()
             for w in network.consumers[layers[-1]]:
-                nest = followed(network, (*layers, w))
+                nest = followed(network, (*layers, w), links)
                 if nest is not None:
                     found.append(nest.layers)
                     yield nest
 
 
-def followed(network: Network, layers: Sequence[int]) -> Followed | None:
-    """Return these layers (ascending) as a dense layer and those that follow it; None if they are not.
+def followed(network: Network, layers: Sequence[int], links: Links | None = None) -> Followed | None:
+    """Return these layers (ascending) as a dense layer, or a chain, and those that follow it; None if they are not.
 
-    What else these read waits for none of them.
+    What else these read waits for none of them. The chain has all layers that it can have.
     """
-    first, others, gates = network.layers[layers[0]], list[int](), list[int]()
-    for before, v in pairwise(layers):
-        layer, result, operands = network.layers[v], network.tensors[before], network.operands[v]
-        more, whole = [u for u in operands if u != before], [operands[place] for place in layer.whole]
-        if layer.op not in ELEMENTWISE_OPS or len(more) != len(operands) - 1 or before in whole:
+    made, operands = layers[0 if links is None else len(links.layers) - 1 :], network.operands[layers[0]]
+    if links is not None and links_of(network, layers[: len(links.layers) + 1]) is not None:
+        return None
+    first, others, gates = network.layers[made[0]], list[int](), list[int]()
+    for before, v in pairwise(made):
+        layer, result, reads = network.layers[v], network.tensors[before], network.operands[v]
+        more, whole = [u for u in reads if u != before], [reads[place] for place in layer.whole]
+        if layer.op not in ELEMENTWISE_OPS or len(more) != len(reads) - 1 or before in whole:
             return None
         if (result.height, result.width, result.channels) != (layer.height, layer.width, layer.channels):
             return None
@@ -126,7 +148,7 @@ def followed(network: Network, layers: Sequence[int]) -> Followed | None:
         if any(network.tensors[u].channels != layer.channels for u in more):
             return None
         others, gates = others + more, gates + whole
-    words = (first.channels // first.groups * network.tensors[u].bits for u in (*layers, *others))
+    words = (first.channels // first.groups * network.tensors[u].bits for u in (*made, *others))
     if first.groups > 1 and any(bits % 8 for bits in words):
         return None
     later = {*layers}
@@ -134,9 +156,9 @@ def followed(network: Network, layers: Sequence[int]) -> Followed | None:
         later |= {v} if later.intersection(network.producers[v]) else set()
     if later.intersection(others) or len({*others}) < len(others):
         return None
-    leaving = tuple(v for v in layers[:-1] if network.is_output[v] or {*network.consumers[v]} - {*layers})
+    leaving = tuple(v for v in made[:-1] if network.is_output[v] or {*network.consumers[v]} - {*layers})
     found = tuple(Other(u, u in gates) for u in others)
-    return Followed(tuple(layers), leaving, network.operands[layers[0]], found)
+    return Followed(tuple(layers), links, leaving, operands, found)
 
 
 def room_of(loops: LoopLayer, tensor: Tensor, is_gate: bool) -> tuple[int, int]:

@@ -40,7 +40,7 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     local = [u for u in coming if subgraph.readers[u][0].layer == first and subgraph.readers[u][0].local]
     for u, size in _whole_bytes(subgraph, layer, plan).items():
         regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
-    for u, size in _epilogue_bytes(subgraph, layer).items():
+    for u, size in _epilogue_bytes(subgraph, layer, first).items():
         regions[u] = Region(main if u in local else (1, 1), NOWHERE, size, 0)
     left = plan.activation_bytes - sum(region.main_bytes for region in regions.values())
     sizes = _input_bytes(subgraph, layer, plan, main, side, local)
@@ -60,10 +60,13 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
 def _chain_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
     """Return the same of a chain; what the openers make together lies under what joins them."""
-    links = links_of(subgraph.geometry.network, subgraph.layers)
-    assert links is not None, "its layers are a chain"
-    pieces = zip((links.x, links.opened[-1], links.middle, links.result), chain_pieces(layer, plan))
+    layers, network = subgraph.layers, subgraph.geometry.network
+    links = next(filter(None, (links_of(network, layers[:count]) for count in range(len(layers), 1, -1))))
+    pieces = zip((links.x, links.opened[-1], links.middle, layers[-1]), chain_pieces(layer, plan))
     regions = {u: Region(shape, NOWHERE, size, 0) for u, (shape, size) in pieces if u is not None and size}
+    for u, size in _epilogue_bytes(subgraph, layer, links.result).items():
+        had = regions.get(u, Region((1, 1), NOWHERE, 0, 0))
+        regions[u] = had._replace(main_bytes=had.main_bytes + size)
     shapes = {u: _all_of(subgraph, u) for u in subgraph.on_chip}
     return {u: regions.get(u) or Region(shapes.get(u, NOWHERE), NOWHERE, 0, 0) for u in subgraph.tensors}
 
@@ -133,12 +136,12 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     }
 
 
-def _epilogue_bytes(subgraph: Subgraph, layer: LoopLayer) -> dict[int, int]:
-    """Return the bytes of what else an epilogue reads: a map that is broadcast, or a word, of the first that passes."""
-    first, tensors, found, most = subgraph.layers[0], subgraph.geometry.network.tensors, {}, 0
+def _epilogue_bytes(subgraph: Subgraph, layer: LoopLayer, made: int) -> dict[int, int]:
+    """Return the bytes of what layers read that follow `made`: a map that is broadcast, a word of the first other."""
+    tensors, found, most = subgraph.geometry.network.tensors, dict[int, int](), 0
     for u in subgraph.inputs if layer.epilogue.room else ():
         last, tensor = subgraph.readers[u][-1], tensors[u]
-        if u in subgraph.on_chip or last.layer == first:
+        if u in subgraph.on_chip or last.layer <= made:
             continue
         if last.whole:
             position = row_bytes(round_up(layer, tensor.channels), tensor.bits)

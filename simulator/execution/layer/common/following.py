@@ -1,4 +1,4 @@
-"""Element-wise layers that follow a dense layer in its loops: which they are, and where their results lie.
+"""Element-wise layers that follow a dense layer, or a chain, in its loops: which they are, and where their results lie.
 
 Results pass through them one after the other. They are stored in between where all channels of a position are needed
 at once, or where a map is read elsewhere, too.
@@ -26,7 +26,7 @@ class Operand(NamedTuple):
 
 
 class Following(NamedTuple):
-    """A dense layer and the layers that follow it, in stages: what is stored is the result of a stage."""
+    """The layer whose results others follow, and these, in stages: what is stored is the result of a stage."""
 
     network: Network
     first: int
@@ -54,8 +54,10 @@ class Following(NamedTuple):
     def check(self, plan: LayerPlan) -> None:
         """Raise Miss if the loops of a plan do not have all channels of a position at once, and they are needed."""
         channels = self.network.layers[self.first].channels
-        if self.is_mixed and plan.order not in ("TK", "TP") and (plan.order == "KP" or plan.chunk < channels):
-            raise Miss(f"{plan.chunk} of {channels} channels of a position at once: its norm needs all")
+        at_once = plan.slice if plan.order == "TM" else plan.chunk
+        if self.is_mixed and plan.order not in ("TK", "TP"):
+            if plan.order in ("KP", "TW", "TS", "MT") or at_once < channels:
+                raise Miss(f"{at_once} of {channels} channels of a position at once: its norm needs all")
 
 
 def mixes(network: Network, v: int) -> bool:
@@ -63,15 +65,15 @@ def mixes(network: Network, v: int) -> bool:
     return network.layers[v].op not in ("add", "mul")
 
 
-def following_of(network: Network, layers: Sequence[int], lies: Lies) -> Following:
-    """Return what these layers are as the epilogue of the first; raises Miss if they are not."""
-    first, inside = layers[0], {*layers}
+def following_of(network: Network, layers: Sequence[int], lies: Lies, chained: int = 1) -> Following:
+    """Return what these layers are as the epilogue of the first, or of a chain of so many; raises Miss otherwise."""
+    first, inside = layers[chained - 1], {*layers}
     dense = network.layers[first]
-    if dense.op not in WEIGHTED or is_depthwise(dense):
+    if chained == 1 and (dense.op not in WEIGHTED or is_depthwise(dense)):
         raise Miss(f"layer {dense.name!r} ({dense.op}) in the loops of a dense layer")
     stages: list[list[int]] = [[]]
     stored, leaving, inner, operands, before = [], set(), set(), list[Operand](), first
-    for v in layers[1:]:
+    for v in layers[chained:]:
         layer, own = network.layers[v], [u for u in network.operands[v] if u in inside]
         shape, made = ((t.height, t.width, t.channels) for t in (tensor_of(network, v), tensor_of(network, before)))
         if layer.op not in COMBINING or own != [before] or shape != made:

@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 from simulator.execution.count.layer_facts import bits_of, has_weights, row_bytes
 from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.following import Following
 from simulator.execution.layer.common.links import Links, lines_of_chain
 from simulator.execution.layer.common.plan import LayerPlan, cuts, pieces
+from simulator.execution.layer.counted.epilogue import count_following, count_gates
 from simulator.execution.layer.value.chain import Need, later, needs_of, rows_met
 from workloads.network.network import Network
 
@@ -34,10 +36,21 @@ class Swept(NamedTuple):
 
 
 def count_chain(
-    network: Network, links: Links, chip: Chip, plan: LayerPlan, batch: int, is_there: bool
+    network: Network,
+    links: Links,
+    chip: Chip,
+    plan: LayerPlan,
+    batch: int,
+    is_there: bool,
+    following: Following | None = None,
 ) -> dict[int, int]:
-    """Count a chain; return how many elements each layer makes. is_there: x is on chip, whole."""
-    return _Count(network, links, chip, plan, batch, is_there).run()
+    """Count a chain, and what follows; return how many elements each of its layers makes. is_there: x is on chip."""
+    run = _Count(network, links, chip, plan, batch, is_there)
+    if following is not None:
+        run.following, run.bits_out = following, following.bits
+        following.check(plan)
+        count_gates(following, chip, batch)
+    return run.run()
 
 
 class _Count:
@@ -60,6 +73,7 @@ class _Count:
         self.bits_d = self.opened_bits[-1] if links.middle is None else bits_of(network, links.middle)
         self.bits_x, self.bits_out = bits_of(network, links.x), bits_of(network, links.last)
         self.made = dict.fromkeys(links.layers, 0)
+        self.following: Following | None = None
 
     def run(self) -> dict[int, int]:
         """Run slices and chunks, each length once with its number."""
@@ -79,7 +93,11 @@ class _Count:
             size = slices * self._positions() * outputs * self._sum_bytes(self.links.closer)
             chip.copy(2 * self.batch * size * (count - 1))
         positions = self.batch * self._positions()
-        chip.store(positions * self.outputs, positions * row_bytes(self.outputs, self.bits_out))
+        bits = self.bits_out
+        if self.following is not None:
+            count_following(self.following, chip, positions, self.outputs)
+            bits = bits_of(self.network, self.following.last)
+        chip.store(positions * self.outputs, positions * row_bytes(self.outputs, bits))
         self.made[self.links.closer] = positions * self.outputs
         if self.links.residual is not None:
             self.made[self.links.residual] = positions * self.outputs

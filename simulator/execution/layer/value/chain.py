@@ -16,6 +16,7 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.chip import Chip, Memory
 from simulator.execution.layer.common.links import Lined, Lines, Links, lines_of_chain
 from simulator.execution.layer.common.plan import LayerPlan, cuts
+from simulator.execution.layer.value.epilogue import Epilogue
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
@@ -197,14 +198,26 @@ def later(sets: Sequence[set[int]]) -> list[set[int]]:
     return found[:0:-1]
 
 
-def run_chain(problem: ChainProblem, chip: Chip, plan: LayerPlan, output: Values, is_there: bool) -> dict[int, int]:
+def run_chain(
+    problem: ChainProblem,
+    chip: Chip,
+    plan: LayerPlan,
+    output: Values,
+    is_there: bool,
+    epilogue: Epilogue | None = None,
+) -> dict[int, int]:
     """Run a chain, reading from the problem and writing to the output; return how many elements each layer makes.
 
     is_there: x is on chip, whole. Raises Miss if something does not find what it reads, or has no room.
     """
     run = _Chain(problem, chip, plan, output, is_there)
+    if epilogue is not None:
+        run.epilogue, problem.bits_out = epilogue, epilogue.following.bits
+        epilogue.begin(chip)
     {"TM": run.tiles_chunks, "TW": run.tiles_layers, "TS": run.tiles_slices, "MT": run.chunks_tiles}[plan.order]()
-    if np.isnan(output).any():
+    if epilogue is not None:
+        epilogue.end(chip)
+    elif np.isnan(output).any():
         raise Miss("some elements are never made")
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
     return run.made
@@ -215,6 +228,7 @@ class _Chain:
 
     def __init__(self, problem: ChainProblem, chip: Chip, plan: LayerPlan, output: Values, is_there: bool) -> None:
         self.problem, self.chip, self.plan, self.output, self.is_there = problem, chip, plan, output, is_there
+        self.epilogue: Epilogue | None = None  #: what results pass through
         self.links, lined = problem.links, problem.lined
         self.tiles = cuts(lined.closer[0].outputs, plan.tile[0])
         self.chunks = cuts(problem.middle_channels, plan.chunk)
@@ -433,6 +447,10 @@ class _Chain:
         if is_only and order == "TS" and chip.has_results:
             region = "output" if self.is_there else "slice"
             chip.activations.hold(region, positions * chip.rounded(len(piece), problem.bits_out))
+        if self.epilogue is not None:
+            where = range(self.sample, self.sample + 1), piece, tile, range(self.out_width)
+            self.epilogue.finish(chip, where, values[None].astype(np.int64))
+            return
         place = self.output[self.sample, piece.start : piece.stop, tile.start : tile.stop]
         if not np.isnan(place).all():
             raise Miss(f"channels {piece} of rows {tile} are made twice")

@@ -6,10 +6,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from simulator.execution.count.layer_facts import bits_of, row_bytes, size_bytes
 from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.following import Following, Operand, gate_bytes, mixes
-from simulator.execution.layer.common.held import LOST, at, deliver
+from simulator.execution.layer.common.held import LOST, at
 from simulator.execution.layer.common.problem import Values, join
 from simulator.execution.layer.common.statistics import POWERS
 
@@ -38,7 +39,7 @@ class Epilogue:
         """Load what is broadcast, for all samples."""
         for u in self._gates():
             chip.activations.take(f"operand {u}", self.batch * gate_bytes(self.network, u, chip.word))
-            chip.load_input(self.maps[u].size)
+            chip.load_input(self.batch * size_bytes(self.network, u))
 
     def end(self, chip: Chip) -> None:
         """Give it up."""
@@ -51,18 +52,17 @@ class Epilogue:
 
     def finish(self, chip: Chip, where: Where, values: Values, stage: int = 0) -> None:
         """Pass results through the layers of a stage, then store them, or deliver those of the last one."""
-        following, before = self.following, self.following.stored
+        following, before = self.following, (*self.following.stored, self.following.last)
         for v in following.stages[stage]:
             values = _apply(self.network.layers[v].op, [values, *self._pieces(chip, v, where)])
-        if stage == len(before):
-            deliver(chip, self.made[following.last], where, values)
-            return
         self._store(chip, before[stage], where, values)
+        if before[stage] == following.last:
+            return
         if mixes(self.network, following.stages[stage + 1][0]):
             self.waiting.append((where, values))
             where, values = self._complete(where)
         if values.size:
-            chip.global_buffer += values.size
+            chip.global_buffer += self._bytes(before[stage], where)
             self.finish(chip, where, values, stage + 1)
 
     def _store(self, chip: Chip, v: int, where: Where, values: Values) -> None:
@@ -71,10 +71,19 @@ class Epilogue:
         if (place != LOST).any():
             raise Miss(f"samples, channels, rows and columns {where} are made twice")
         place[...] = values
-        chip.write(values.size)
+        size = self._bytes(v, where)
+        if v == self.following.last:
+            chip.store(values.size, size)
+            return
+        chip.write(size)
         if v in self.following.leaving:
-            chip.ema_outputs += values.size
-            chip.global_buffer += values.size
+            chip.ema_outputs += size
+            chip.global_buffer += size
+
+    def _bytes(self, u: int, where: Where) -> int:
+        """Return the bytes of some numbers of a map."""
+        samples, channels, rows, columns = map(len, where)
+        return samples * rows * columns * row_bytes(channels, bits_of(self.network, u))
 
     def _complete(self, where: Where) -> tuple[Where, Values]:
         """Return all channels of a tile once they are there; nothing before."""
@@ -89,13 +98,13 @@ class Epilogue:
 
     def _pieces(self, chip: Chip, v: int, where: Where) -> list[Values]:
         """Return what else a layer reads for these results: of a gate, or word by word of a map that passes."""
-        found, size = [], int(np.prod([len(each) for each in where]))
+        found = []
         for operand in self._operands(v):
-            values = self.maps[operand.tensor]
+            values, size = self.maps[operand.tensor], self._bytes(operand.tensor, where)
             spans = [each if count > 1 else range(1) for each, count in zip(where, values.shape)]
             spans[:2] = where[:2]
             if operand.comes and not operand.is_gate:
-                chip.activations.hold("operands that pass", chip.rounded(1))
+                chip.activations.hold("operands that pass", chip.rounded(1, bits_of(self.network, operand.tensor)))
                 chip.load_input(size)
             chip.global_buffer += size
             found.append(np.broadcast_to(values[at(*spans)], [len(each) for each in where]))

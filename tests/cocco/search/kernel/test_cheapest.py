@@ -131,7 +131,7 @@ def test_random_softmax_and_norms_run_alike():
 def test_random_layers_with_an_epilogue_run_alike():
     for seed in range(300):
         _, room, goal, tiles = random_question(seed)
-        check_equal([random_case(seed).loops], room, [goal], tiles)
+        check_equal([random_case(seed, behind_chain=seed % 3 == 0).loops], room, [goal], tiles)
 
 
 def test_random_layers_run_alike_on_several_cores():

@@ -5,11 +5,17 @@ from __future__ import annotations
 import doctest
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import workloads
 from simulator.execution.count.miss import Miss
 from simulator.execution.layer import LayerPlan, count_layer, run_layer
+from simulator.execution.layer.chain import _checked as checked_chain
+from simulator.execution.layer.chain import _chip as chip_of
+from simulator.execution.layer.chain import count_of_chain, run_chain_scaled, run_counted_chain
+from simulator.execution.layer.value.chain import ChainProblem, run_chain
+from simulator.execution.layer.value.epilogue import Epilogue as Behind
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
@@ -65,6 +71,49 @@ def test_many_random_nests_run_as_the_closed_forms_say(part):
         assert all(order for order, _ in check_random(seed))
 
 
+def check_behind_chain(seed, has_bits=False):
+    """Execute some plans of layers behind a random chain, as they are and scaled, and in a byte less; yield orders."""
+    case = random_case(seed, has_bits, behind_chain=True)
+    for plan in some_plans(case, seed, 3):
+        loops, asked = loops_of(plan), (case.network, case.layers)
+        counted = count_of_chain(*asked, loops, case.batch, Technology(), case.lies)
+        claimed = claim_of(plan)
+        assert counted.activation_bytes <= claimed.activation_bytes and counted.weight_bytes <= claimed.weight_bytes
+        for name in (*claimed._fields[2:7], "global_written_bytes"):
+            assert getattr(counted, name) == getattr(claimed, name), (seed, plan, name)
+        links, following = checked_chain(*asked, loops, 8, case.lies)
+        run_counted_chain(case.network, links, loops, case.batch, 8, case.lies, following)
+        rooms = [
+            (counted.activation_bytes - 1, counted.weight_bytes),
+            (counted.activation_bytes, counted.weight_bytes - 1),
+        ]
+        for room in rooms:
+            problem, chip = (
+                ChainProblem(case.network, links, case.batch, 0),
+                chip_of(case.layers[-1], case.lies, 8, *room),
+            )
+            output = np.full(problem.direct().shape, np.nan)
+            behind = Behind(following, {links.x: problem.x.astype(np.int64)}, case.batch, 0)
+            with pytest.raises(Miss):
+                run_chain(problem, chip, loops, output, links.x in case.lies.on_chip, behind)
+        run_chain_scaled(*asked, loops, case.batch, 8, False, case.lies)
+        yield plan.order, case.loops.epilogue.by_position
+
+
+@pytest.mark.parametrize("has_bits", [False, True])
+def test_layers_behind_random_chains_run_as_the_closed_forms_say(has_bits):
+    """With a norm only in TM, whose tiles have all channels of a position."""
+    found = Counter(each for seed in range(60) for each in check_behind_chain(seed, has_bits))
+    assert set(found) == {("TM", 0), ("TM", 1), ("TW", 0), ("TS", 0), ("MT", 0)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(5))
+def test_many_layers_behind_random_chains_run_as_the_closed_forms_say(part):
+    for seed in range(1000 + 200 * part, 1200 + 200 * part):
+        assert all(order for order, _ in check_behind_chain(seed, part % 2 == 1))
+
+
 def test_other_numbers_than_int8_are_counted_as_claimed():
     for seed in range(150):
         case = random_case(seed, has_bits=True)
@@ -76,8 +125,8 @@ def test_other_numbers_than_int8_are_counted_as_claimed():
 
 
 def test_a_nest_runs_where_its_least_room_is_and_nowhere_else():
-    for seed in range(60):
-        layer = random_case(seed).loops
+    for seed in range(90):
+        layer = random_case(seed, behind_chain=seed % 3 == 0).loops
         shared = least_room(layer, True).activation
         rooms = [Room(size, None) for size in (shared - 1, shared, shared + 1)]
         rooms += [
@@ -153,7 +202,7 @@ def test_what_else_an_epilogue_reads_waits_for_none_of_its_layers():
     assert [network.names(nest.layers) for nest in epilogues(network)] == [("c", "waits"), ("e", "two"), ("f", "two")]
 
 
-@pytest.mark.parametrize("name, count", [("resnet50", 20), ("gpt", 48), ("vit_b16", 49), ("nasnet", 129), ("vgg16", 0)])
+@pytest.mark.parametrize("name, count", [("resnet50", 36), ("gpt", 60), ("vit_b16", 73), ("nasnet", 243), ("vgg16", 0)])
 def test_nests_of_networks(name, count):
     found = [nest.layers for nest in epilogues(workloads.load(name))]
     assert len(found) == len(set(found)) == count
