@@ -22,7 +22,7 @@ import numpy as np
 
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
-from simulator.model.layer.least_room import needs
+from simulator.model.layer.least_room import least_room, needs
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -107,7 +107,7 @@ cdef class Kernel:
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
-        self.machine.is_apart = problem.accelerator.groups_apart
+        self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
         self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
@@ -154,6 +154,8 @@ cdef class Kernel:
             self.net.nests[k].layers, self.net.nests[k].count = self._hold(ids), len(ids)
             self.net.nests[k].made = offset + rules.nests[layers].result
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
+            self.net.nests[k].least = least_room(rules.loops_of(layers), rules.is_shared).activation
+            self.net.nests[k].weights = sum(rules.geometry.weight_bytes[v] for v in layers)
             for v in ids:
                 at[v].append(k)
         self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))
@@ -169,7 +171,7 @@ cdef class Kernel:
         apart = [
             [x for g in divisors_of(layer, unit) for x in (g, g * crew.cycles(one_group(layer, g), crew.batch))]
             for rule in problem.rules for layer, unit in zip(rule.geometry.network.layers, rule.units)
-        ] or [[] for _ in layers]
+        ]
         self.net.apart, self.net.apart_start = self._hold(x for each in apart for x in each), self._hold(_starts(apart))
         self.net.dealt_weights = self._hold([
             layer.weight_bytes * crew.deal.most(layer.channels) // layer.channels for layer in layers
