@@ -29,6 +29,7 @@ from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, r
 from cocco.exploration.searching.limits import searched_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import MEMORY, check_criterion, metrics_of
+from cocco.problem.kinds import kept_or_not, kinds_of_plans
 from cocco.problem.names import Keep
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -51,7 +52,7 @@ def minimize(
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -95,14 +96,16 @@ def minimize(
         objectives += ("energy",)  # of equally small memories the one with the least energy; our choice
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
+    shared = machine_of(machine, fields)
+    kept = kept_or_not(keep, shared)
     whole = over_space(
-        networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
-        tile_rule=tile_rule, count=fields.get("count", "one"),
+        networks, space, machine=shared, metric=metrics_of(objectives)[0], weights=weights, tile_rule=tile_rule,
+        count=fields.get("count", "one"),
     )  # fmt: skip
     question = front_question(whole, effort, fields)
     question = replace(question, problem=_narrowed(question.problem, bounds))
     with helped(effort_of(effort, fields)):
-        return _minimized(question, criterion, bounds, objectives, keep)
+        return _minimized(question, criterion, bounds, objectives, kept)
 
 
 def _minimized(
@@ -128,7 +131,7 @@ def _minimized(
     except KeyboardInterrupt:
         pass
     point = point_of(cloud, _best(judge, cloud))
-    limited = _answer(question, cloud, judge, point, None if lower == math.inf else lower, status)
+    limited = _answer(question, cloud, judge, point, None if lower == math.inf else lower, status, keep)
     if keep == "auto" and status != "stopped":
         limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
     if limited.status == "stopped":
@@ -141,13 +144,14 @@ def _of_one(question: Question, cloud: Cloud, judge: Judge, keep: Keep) -> Limit
     question = replace(question, problem=replace(question.problem, keep=keep))
     result = plan_that_runs(question)
     if not result.plans:
-        limited = _answer(question, cloud, judge, None, None, result.status)
+        limited = _answer(question, cloud, judge, None, None, result.status, keep)
         limited = replace(limited, samples=result.samples, lacking=result.evaluations)
     else:
         found, plane = result.evaluations, judge.plane
         point = FrontPoint(plane.judged(found), result.accelerator, result.plans, found)
         status: Status = "feasible" if judge.excess(point.values) <= 1 else "gave_up"
-        limited = _answer(question, cloud, judge, point, None, "stopped" if result.status == "stopped" else status)
+        status = "stopped" if result.status == "stopped" else status
+        limited = _answer(question, cloud, judge, point, None, status, keep)
         limited = replace(limited, samples=result.samples, points=with_points(limited.points, plane.names, [point]))
         if keep == "auto" and limited.status != "stopped":
             limited = _with_kept(question, judge, limited)
@@ -273,8 +277,9 @@ def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
 
 
 def _answer(
-    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status
-) -> Limited:
+    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status,
+    keep: Keep,
+) -> Limited:  # fmt: skip
     problem, keeps = question.problem, point is not None and judge.excess(point.values) <= 1
     return Limited(
         minimize=judge.plane.names[judge.target],
@@ -290,4 +295,5 @@ def _answer(
         lower_bound=lower,
         engine=cloud.breeder.name,
         points=cloud.points(),
+        space=kinds_of_plans(problem.accelerator, keep),
     )

@@ -22,6 +22,7 @@ from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
+from cocco.problem.kinds import kept_or_not, kinds_of_plans
 from cocco.problem.names import FrontMethod, Keep
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
@@ -45,7 +46,7 @@ def pareto(
     weights: Sequence[float] | None = None,
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
@@ -108,9 +109,10 @@ def pareto(
         raise ValueError(f"method must be one of {', '.join(get_args(FrontMethod))}, got {method!r}")
     if method == "exact" and (len(checked) > 2 or all(metric_of(name) is not None for name in checked)):
         raise ValueError(f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}")
+    shared = machine_of(machine, fields)
     problem = over_space(
-        networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
-        tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
+        networks, space, machine=shared, metric=metrics_of(checked)[0], weights=weights, tile_rule=tile_rule,
+        keep=kept_or_not(keep, shared), count=fields.get("count", "one"),
     )  # fmt: skip
     question = front_question(problem, effort, fields)
     plane = Plane(question.problem, checked)
@@ -191,4 +193,5 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
         engine=cloud.breeder.name,
         points=cloud.points(),
         lacking=() if points else layer_by_layer(problem),
+        space=kinds_of_plans(problem.accelerator, problem.keep),
     )

@@ -12,6 +12,7 @@ from cocco.cli.options import values
 from cocco.cli.options.output import watched
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.searches.opinion import opinion_text
+from cocco.problem.kinds import kinds_of_plans
 from cocco.second_opinion import MOST_STEPS, Opinion, Prover, second_opinion
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -21,11 +22,6 @@ from workloads.network.network import Network
 
 if TYPE_CHECKING:
     from cocco.output.folders.read.reading import Reader
-
-SPACES = {
-    False: "partitions into connected subgraphs, nothing kept",
-    True: "partitions into connected subgraphs, orders of execution, kept intervals",
-}  #: by whether tensors may be kept on chip
 
 
 def add_prove(parser: Parser) -> None:
@@ -57,6 +53,7 @@ class Asked(NamedTuple):
     opinion: Opinion
     choice: Choice
     is_placed: bool  #: whether the cheaper plan has addresses, or needs none
+    space: tuple[str, ...]  #: the kinds of plans that were looked at
 
     @property
     def is_confirmed(self) -> bool:
@@ -66,13 +63,14 @@ class Asked(NamedTuple):
     def text(self) -> str:
         """Return what is printed for people."""
         others = len(self.choice.others)
-        return opinion_text(self.opinion, SPACES[self.opinion.keeps], others, self.choice.note, self.is_placed)
+        space = ", ".join(self.space)
+        return opinion_text(self.opinion, space, others, self.choice.note, self.is_placed)
 
     def to_json(self) -> dict[str, Any]:
         """Return what --json prints."""
         found = self.opinion
         content: dict[str, Any] = {
-            "status": found.status, "space": SPACES[found.keeps], "metric": found.metric, "states": found.states,
+            "status": found.status, "space": list(self.space), "metric": found.metric, "states": found.states,
             "steps": found.steps, "claimed_cost": found.claimed, "least_cost": found.least,
         }  # fmt: skip
         if self.choice.others:
@@ -103,7 +101,7 @@ def second_opinion_of(options: Namespace, plan: str, network: Network, evaluatio
     is_placed = opinion.better is None or _is_placed(network, evaluation, *opinion.better[:2])
     if not is_placed:
         opinion = replace(opinion, status="gave_up")
-    return Asked(opinion, choice, is_placed)
+    return Asked(opinion, choice, is_placed, kinds_of_plans(accelerator, "auto" if keeps else "none"))
 
 
 def _is_placed(network: Network, evaluation: Evaluation, plan: Partition, machine: Accelerator) -> bool:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.read.placing import Placing, placing_of
 from cocco.output.folders.read.reading import NUMBER, Reader, table_of
-from cocco.output.folders.read.run import RunNetwork, common_accelerator, networks_of, plans_of, tile_rule_of
+from cocco.output.folders.read.run import (
+    RunNetwork,
+    common_accelerator,
+    networks_of,
+    plans_of,
+    space_said,
+    tile_rule_of,
+)
 from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES, About
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
@@ -45,6 +52,7 @@ class FrontRun:
     front: pandas.DataFrame  #: as pareto.csv
     points: pandas.DataFrame  #: as samples.csv
     placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
+    space: tuple[str, ...] = ()  #: as in Run
 
     @property
     def is_limited(self) -> bool:
@@ -83,7 +91,7 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
         result.get("status", str), result.get("samples", int),
         minimize, limits,
         common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
-        tuple(map(placing_of, told)),
+        tuple(map(placing_of, told)), space_said(result),
     )  # fmt: skip
 
 
