@@ -158,7 +158,7 @@ def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
     if result.plans:
         values = plane.judged(result.evaluations)
         points = (FrontPoint(values, result.accelerator, result.plans, result.evaluations),)
-        points = placed_front(plane, points)[0] if question.problem.keep == "auto" else points
+        points, _ = placed_front(plane, points)
     status: Status = "feasible" if result.status == "optimal" else result.status
     front = front_with(empty_cloud(question, plane), question.seed, method, status, points)
     front = replace(front, samples=result.samples, points=with_points(front.points, plane.names, points))

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SUMMED
-from cocco.effort.budgets import KEPT_STEPS, MAX_STATES, PLAIN_STEPS
+from cocco.effort.budgets import MAX_STATES, STEPS
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
@@ -64,7 +64,7 @@ class Memories:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
         self.below = math.inf  # only plans that cost less are sought
-        self.quick = KEPT_STEPS if problem.keep == "auto" else PLAIN_STEPS
+        self.quick, *_ = STEPS[problem.keep]
 
     @cached_property
     def stairs(self) -> Staircase:

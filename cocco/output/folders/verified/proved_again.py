@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cocco.effort.budgets import KEPT_STEPS, KEPT_TOTAL, PLAIN_STEPS, PLAIN_TOTAL
+from cocco.effort.budgets import STEPS
 from cocco.effort.planned import priced
 from cocco.exploration.memories.proof import prove
 from cocco.output.folders.read.compared import SAME
@@ -39,8 +39,8 @@ def _prove(found: WorkedOut) -> tuple[float, float]:
     problem, chip = found.problem, found.machine
     memory = problem.memory_of(chip)
     known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
-    budgets = (KEPT_STEPS, KEPT_TOTAL) if problem.keep == "auto" else (PLAIN_STEPS, PLAIN_TOTAL)
-    proof = prove(problem, known, engine, *budgets)
+    per_memory, in_total, _ = STEPS[problem.keep]
+    proof = prove(problem, known, engine, per_memory, in_total)
     if proof.is_stopped:
         raise KeyboardInterrupt
     return proof.lower_bound, known.cost if proof.best is None else proof.best.cost
