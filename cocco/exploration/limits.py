@@ -22,7 +22,7 @@ from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import of_value
 from cocco.exploration.memories.limits import Judge, KeptPoints, bounds_of, proven
 from cocco.exploration.pareto import front_question
-from cocco.exploration.placing.points import best_placed
+from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
 from cocco.exploration.searching.limits import searched_points

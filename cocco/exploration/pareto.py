@@ -16,7 +16,7 @@ from cocco.exploration.answers.front import Front, FrontPoint, best_points, with
 from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import SolvedPoints
-from cocco.exploration.placing.points import placed_front
+from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points

@@ -14,12 +14,12 @@ from typing import NamedTuple, Protocol
 
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SAME
-from cocco.effort.budgets import STEPS
+from cocco.effort.budgets import PROOF_STEPS
 from cocco.effort.planned import Memory, Planned
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import of_value, point_with
-from cocco.exploration.memories.solved import Memories, Steps
+from cocco.exploration.memories.solved import Memories, StepBudget
 from cocco.exploration.question.question import Question
 from cocco.problem.criteria import metric_of, metrics_of
 from cocco.problem.names import Metric
@@ -91,17 +91,17 @@ class KeptPoints:
         return self.found[-1].values
 
 
-class Bound(NamedTuple):
+class CriteriaBound(NamedTuple):
     """Values that no plan on a memory undercuts, in the order of the criteria."""
 
     values: tuple[float, ...]
     memory: Memory
 
 
-def bounds_of(problem: Problem, judge: Judge) -> list[Bound]:
+def bounds_of(problem: Problem, judge: Judge) -> list[CriteriaBound]:
     """Return the lower bounds of each memory, the most promising memory first."""
     plane, totals = judge.plane, Staircase(problem).totals
-    found = [Bound(plane.least(plane.machine(memory), totals(memory)), memory) for memory in problem.memories]
+    found = [CriteriaBound(plane.least(plane.machine(memory), totals(memory)), memory) for memory in problem.memories]
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
 
 
@@ -109,8 +109,8 @@ def proven(question: Question, judge: Judge, known: Known) -> tuple[float, Statu
     """Solve each memory that may beat the best known; return a lower bound of the criterion, and the status."""
     problem, metrics = question.problem, metrics_of(judge.plane.names)
     tables = {metric: Memories(of_value(problem, metric), question.engine) for metric in metrics}
-    per_memory, in_total, failures = STEPS[problem.keep]
-    most = Steps(question.budget(per_memory), question.budget(in_total), failures)
+    per_memory, in_total, failures = PROOF_STEPS[problem.keep]
+    most = StepBudget(question.budget(per_memory), question.budget(in_total), failures)
     failed: list[tuple[Metric, Memory]] = []
 
     def solve(least: list[float], metric: Metric, memory: Memory) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workloads.errors import NetworkError
 from workloads.importing.families import combining, moving, multiplying, sliding, writing
 from workloads.importing.families.moving import axis_of
-from workloads.importing.families.sliding import Window
+from workloads.importing.families.sliding import Sliding
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.weighted import pair
 from workloads.importing.values import Value, constant, derived
@@ -227,7 +227,7 @@ def _bags(call: TorchCall) -> Answer:
     else:
         each, turned = (indices.shape[0] // bags,), multiplying.swapped(sketch, found)
         rows = moving.unsqueeze(sketch, turned, [0])
-        pooled = sliding.slide(sketch, "maxpool" if call.get("mode", 0) == 2 else "avgpool", rows, Window(each, each))
+        pooled = sliding.slide(sketch, "maxpool" if call.get("mode", 0) == 2 else "avgpool", rows, Sliding(each, each))
         found = multiplying.swapped(sketch, moving.squeeze(sketch, pooled, [0]))
     if bags > 1:
         sketch.notes.append(Note(call.name, f"{bags} bags of {indices.shape[0]} rows", "bags"))
@@ -257,7 +257,7 @@ def _rank_by(call: TorchCall) -> Answer:
     return found if len(found) > 1 else found[0]
 
 
-MOVES: dict[str, Callable[[TorchCall], Answer]] = {
+ARRANGING: dict[str, Callable[[TorchCall], Answer]] = {
     **dict.fromkeys((
         "view _reshape_alias view_copy reshape flatten unflatten squeeze unsqueeze _unsafe_view view_as "
         "reshape_as"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.families import combining, sliding
-from workloads.importing.torch.arranging import MOVES
+from workloads.importing.torch.arranging import ARRANGING
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.weighted import WEIGHTED, pair
 from workloads.importing.views import normal
@@ -79,7 +79,7 @@ def _real(call: TorchCall) -> Answer:
 
 OPERATORS: dict[str, Callable[[TorchCall], Answer]] = {
     **WEIGHTED,
-    **MOVES,
+    **ARRANGING,
     **dict.fromkeys((
         "add sub rsub maximum minimum logaddexp eq ne lt le gt ge logical_and logical_or logical_xor "
         "bitwise_and bitwise_or isclose fmod remainder floor_divide atan2"

@@ -18,11 +18,13 @@ from workloads.network.network import Network, check_network
 
 Attention = Literal["layers", "blocks"]  #: as layers that it is made of, or as one that runs in blocks
 MADE, LEFT = "in blocks", "in layers"  #: how a note says what became of an attention
-FAR = 2  #: layers between a product and its softmax, at most, where they are taken for one attention; our choice
+MOST_BETWEEN = (
+    2  #: layers between a product and its softmax, at most, where they are taken for one attention; our choice
+)
 SUFFIX = "_blocks"  #: of the name of a network, whose plans are not those of the network it was made of
 
 
-class Parts(NamedTuple):
+class AttentionParts(NamedTuple):
     """The layers of an attention, by id, in the order of the network."""
 
     scores: int
@@ -94,7 +96,7 @@ def attention_text(network: Network) -> str:
     return "; ".join(said)
 
 
-def _parts_around(network: Network, softmax: int) -> Parts | None:
+def _parts_around(network: Network, softmax: int) -> AttentionParts | None:
     """Return the attention of a softmax: the nearest products above and below it; None where it is part of none."""
     if network.layers[softmax].op != "softmax":
         return None
@@ -102,13 +104,13 @@ def _parts_around(network: Network, softmax: int) -> Parts | None:
     below = _nearest_product(network, softmax, network.consumers)
     if above is None or below is None:
         return None
-    return Parts(above[-1], tuple(reversed(above[:-1])), softmax, below[:-1], below[-1])
+    return AttentionParts(above[-1], tuple(reversed(above[:-1])), softmax, below[:-1], below[-1])
 
 
 def _nearest_product(network: Network, start: int, ways: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
     """Return the layers on the shortest way to a matmul, which is the last of them; norms and products end a way."""
     paths: dict[int, tuple[int, ...]] = {start: ()}
-    for _ in range(FAR + 1):
+    for _ in range(MOST_BETWEEN + 1):
         longer = {v: (*path, v) for u, path in paths.items() for v in ways[u] if v < len(network.layers)}
         for v, path in longer.items():
             if network.layers[v].op == "matmul":
@@ -117,7 +119,7 @@ def _nearest_product(network: Network, start: int, ways: Sequence[tuple[int, ...
     return None
 
 
-def _why_not(network: Network, parts: Parts) -> str:
+def _why_not(network: Network, parts: AttentionParts) -> str:
     """Return why one layer does not describe an attention; nothing where it does."""
     scores, softmax, context = (network.layers[v] for v in (parts.scores, parts.softmax, parts.context))
     for v in parts.before:
@@ -155,7 +157,7 @@ def _forms(network: Network, v: int) -> set[bool]:
     return {form for form, channels in forms.items() if channels == layer.channels}
 
 
-def _joined(network: Network, found: Sequence[Parts]) -> Network:
+def _joined(network: Network, found: Sequence[AttentionParts]) -> Network:
     """Return the network with each attention in place of its context."""
     gone = {v for parts in found for v in (parts.scores, *parts.before, parts.softmax)}
     contexts = {parts.context: parts for parts in found}
