@@ -75,7 +75,6 @@ ROOMS = (
     "cocco.scheduling.packing",
     "cocco.scheduling.searches",
     "cocco.scheduling.programs",
-    "cocco.scheduling.pieces",
     "cocco.scheduling",
     "cocco.exploration.answers",
     "cocco.exploration.question",

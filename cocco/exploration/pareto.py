@@ -16,7 +16,7 @@ from cocco.exploration.answers.front import Front, FrontPoint, best_points, with
 from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import SolvedPoints
-from cocco.exploration.placing.points import placed_front
+from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
@@ -160,7 +160,7 @@ def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
     if result.plans:
         values = plane.judged(result.evaluations)
         points = (FrontPoint(values, result.accelerator, result.plans, result.evaluations),)
-        points = placed_front(plane, points)[0] if question.problem.keep == "auto" else points
+        points, _ = placed_front(plane, points)
     status: Status = "feasible" if result.status == "optimal" else result.status
     front = front_with(empty_cloud(question, plane), question.seed, method, status, points)
     front = replace(front, samples=result.samples, points=with_points(front.points, plane.names, points))

@@ -47,7 +47,7 @@ LINES: tuple[Mapping[str, Any], ...] = (
     {"color": "0.2", "linestyle": ":", "marker": "D"},
     {"color": "0.7", "linestyle": "-", "marker": "v"},
 )  #: style of the first, second, ... line
-PAPER: Mapping[str, Any] = {
+PAPER_STYLE: Mapping[str, Any] = {
     "marker": "D",
     "color": "white",
     "markeredgecolor": "black",

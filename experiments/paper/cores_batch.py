@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from experiments.common import command, published, searches
-from experiments.common.comparison import with_paper
-from experiments.common.drawing import PAPER, bars, panels, title
+from experiments.common.drawing import PAPER_STYLE, bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _row(row: Point, case: Mapping[str, Any]) -> Point:
     }
     is_paper = row["space"] == "shared" and case.get("alpha", searches.ALPHA) == searches.ALPHA
     cell = published.TABLE_3.get(row["network"], {}).get((row["cores"], row["batch"])) if is_paper else None
-    return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Machine._fields))
+    return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Table3Cell._fields))
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -81,7 +81,7 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str) -> None:
         paper[label] = [float(value) if value is not None else float("nan") for value in rows[f"paper_{column}"]]
     middles = bars(axes, [str(batch) for batch in table["batch"].unique()], heights)
     for i, (label, places) in enumerate(middles.items()):
-        axes.plot(places, paper[label], label="the paper" if i == 0 else None, **PAPER)
+        axes.plot(places, paper[label], label="the paper" if i == 0 else None, **PAPER_STYLE)
 
 
 EXPERIMENT = Experiment(

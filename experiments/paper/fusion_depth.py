@@ -12,9 +12,9 @@ import workloads
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
-from experiments.common.comparison import with_paper
 from experiments.common.drawing import bars, dots, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate

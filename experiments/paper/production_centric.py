@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TILES = (1, 4)  #: rows and columns of each output; our choice
-LEAST = 4  #: layers of a block; our choice
+LEAST_IN_BLOCK = 4  #: layers of a block; our choice
 
 
 def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
@@ -60,7 +60,7 @@ def blocks_of(network: Network) -> list[list[int]]:
         alive = [u for u in range(v + 1) if any(reader > v for reader in network.consumers[u])]
         if len({tuple(network.consumers[u]) for u in alive}) <= 1:
             found.append([])
-    return [each for each in found if len(each) >= LEAST]
+    return [each for each in found if len(each) >= LEAST_IN_BLOCK]
 
 
 def _middle(extent: int, tile: int) -> Span:

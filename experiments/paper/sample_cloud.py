@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 GENERATIONS, SAMPLES, GROUPS = 20, 10_000, 10  #: Cocco, Sec. 5.3.3
-KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
+SAMPLES_KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
 NOT_DRAWN = 0.02  #: of the samples, those that take the most energy; our choice: they would flatten the others
 MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
 
@@ -55,7 +55,7 @@ def clouded(point: Point) -> Point:
     for number in range(GROUPS):
         members = points[group == number]
         spread = {"mean_cost": round(members["cost"].mean()), "deviation": round(members["cost"].std())}
-        chosen = np.linspace(0, len(members) - 1, min(KEPT, len(members))).round().astype(int)
+        chosen = np.linspace(0, len(members) - 1, min(SAMPLES_KEPT, len(members))).round().astype(int)
         for _, sample in members.iloc[chosen].iterrows():
             kept.append(
                 {

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING
 from simulator.model.price import OF_LOOPS, Price, Shortage
-from simulator.model.priced import price_partition, reserved_in
+from simulator.model.priced import PricedPartition, price_partition, reserved_in
 from simulator.model.pricing import SubgraphModel
 from simulator.model.schemes.moved import CoreScheme
 from simulator.model.subgraph.regions import Region
@@ -123,7 +123,12 @@ def breakdown(
     >>> found.status, found.tile, found.fits_from
     ('infeasible', (1, 1), {'shared_buffer': 72320})
     """
-    priced = price_partition(network, partition, accelerator, tile_rule)
+    return breakdown_of(price_partition(network, partition, accelerator, tile_rule))
+
+
+def breakdown_of(priced: PricedPartition) -> tuple[Breakdown, ...]:
+    """Return where the bytes of each subgraph are that is priced already."""
+    accelerator = priced.accelerator
     beside = None if accelerator.is_shared else accelerator.weight_capacity
     found = []
     steps = priced.steps or [None] * len(priced.models)
