@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterator, Mapping
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.nests.attention import attentions
+from simulator.model.nests.chain import chains
+from simulator.model.nests.epilogue import epilogues
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions,)  #: no set of layers is a nest of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, epilogues, chains)  #: no set is of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
