@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
@@ -16,7 +17,6 @@ from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
-from cocco.problem.kinds import kept_or_not, kinds_of_plans
 from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Space

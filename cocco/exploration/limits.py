@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.planned import Memory, Planned
@@ -28,7 +29,6 @@ from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, r
 from cocco.exploration.searching.limits import searched_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import MEMORY, check_criterion, metrics_of
-from cocco.problem.kinds import kept_or_not, kinds_of_plans
 from cocco.problem.names import Keep, Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space

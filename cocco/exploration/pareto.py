@@ -8,6 +8,7 @@ from typing import Unpack, get_args
 
 import numpy as np
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
@@ -22,7 +23,6 @@ from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
-from cocco.problem.kinds import kept_or_not, kinds_of_plans
 from cocco.problem.names import FrontMethod, Keep
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space

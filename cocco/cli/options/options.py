@@ -163,7 +163,7 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     group.add_argument(
         "--plans", choices=PLANS, default=unset,
         help="which kinds of plans may be used. all (default); paper: those of the paper, subgraphs that are held and "
-        "single layers, with --keep none",
+        "single layers, with nothing kept on chip between subgraphs",
     )  # fmt: skip
     group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default=unset,

@@ -8,11 +8,11 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cocco.bounds.kinds import kinds_of_plans
 from cocco.cli.options import values
 from cocco.cli.options.output import watched
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.searches.opinion import opinion_text
-from cocco.problem.kinds import kinds_of_plans
 from cocco.second_opinion import MOST_STEPS, Opinion, Prover, second_opinion
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation

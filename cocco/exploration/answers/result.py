@@ -86,7 +86,7 @@ class Result(Shown):
     count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
     space: tuple[
         str, ...
-    ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.problem.kinds)
+    ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.bounds.kinds)
 
     @property
     def objective(self) -> Objective:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cocco.bounds.kinds import kinds_not_tried
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
@@ -11,7 +12,6 @@ from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.front import shown
 from cocco.output.text.searches.ranges import within_sentence
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.kinds import kinds_not_tried
 from simulator.accelerator import Accelerator
 
 STATUS = {

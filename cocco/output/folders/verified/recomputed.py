@@ -13,6 +13,7 @@ from typing import Any
 
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.bounds.floors.least import gap
+from cocco.bounds.kinds import kinds_of_plans
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
@@ -27,7 +28,6 @@ from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged
-from cocco.problem.kinds import kinds_of_plans
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer, Space

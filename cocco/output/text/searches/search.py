@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cocco.bounds.any_schedule import any_schedule_json
+from cocco.bounds.kinds import kinds_not_tried
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes
 from cocco.exploration.answers.lacking import least_memory
@@ -26,7 +27,6 @@ from cocco.output.text.plans.evaluation import energy_text, experts_text, subgra
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.kinds import kinds_not_tried
 from simulator import Accelerator, Evaluation, Partition, evaluate
 from workloads import Network
 from workloads.network.rewriting.repeats import repeat_text

@@ -6,7 +6,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.problem.kinds import NESTS, kinds_not_tried, kinds_of_plans
+from cocco.bounds.kinds import NESTS, kinds_not_tried, kinds_of_plans
 from simulator import Accelerator, KiB, Machine
 from simulator.model.nests.recognize import KINDS
 
