@@ -12,6 +12,7 @@ cdef enum:  # KINDS, in its order
     COPY
     NORM
     ATTENTION
+    HEADS
 
 cdef enum:
     MOST_SECOND = 4     # inputs held as weights are: workloads.network.layers.attention.MOST_INPUTS without the queries
@@ -111,6 +112,24 @@ cdef struct LoopBits:
     i64 active
 
 
+cdef struct Operand:
+    i64 width
+    i64 loaded
+    i64 made
+    i64 bits
+    i64 reduction
+    i64 source
+    i64 source_bits
+    i64 is_there
+    i64 leaves
+
+
+cdef struct Heads:
+    Operand operands[3]
+    i64 groups
+    i64 sharing
+
+
 cdef struct LoopLayer:
     i64 is_large        # 64 bits may not hold what a plan moves; then nothing else is filled in
     i64 kind
@@ -134,6 +153,7 @@ cdef struct LoopLayer:
     LoopBits bits
     Team team
     i64 keys
+    Heads heads
     i64 loaded
     i64 most_bits
     i64 broadcast_count

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import Axis, Grid, Met, grid_of, in_flight, meet
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
+Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention", "heads"]
 DENSE: Kind = "dense"
 TRANSPOSED: Kind = "transposed"
 PRODUCT: Kind = "product"
@@ -18,6 +18,7 @@ MIXED: Kind = "mixed"
 COPY: Kind = "copy"
 NORM: Kind = "norm"
 ATTENTION: Kind = "attention"
+HEADS: Kind = "heads"
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
@@ -28,6 +29,7 @@ KINDS: dict[Kind, str] = {
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
     "attention": "scores, softmax and context, head by head, in blocks of keys and values",
+    "heads": "an attention head by head, with the projections that make its queries, keys and values",
 }
 
 Shared = Literal["", "inputs", "weights", "all"]
@@ -113,6 +115,31 @@ class LoopBits(NamedTuple):
 INT8_BITS = LoopBits()
 
 
+class Operand(NamedTuple):
+    """Queries, keys or values: rows that are loaded, and rows that a projection makes of its source, head by head."""
+
+    width: int  #: channels of a head
+    loaded: int  #: rows that come from DRAM
+    made: int  #: rows that the projection makes
+    bits: int
+    reduction: int = 0  #: channels of the source, which has as many rows as are made
+    source: int = 0  #: the first of the three operands that is made of the same source
+    source_bits: int = 8
+    is_there: bool = False  #: whether the source is on chip, whole
+    leaves: bool = False  #: whether what is made goes to DRAM as well
+
+
+class Heads(NamedTuple):
+    """The heads of an attention with projections."""
+
+    operands: tuple[Operand, ...] = ()  #: queries, keys, values
+    groups: int = 1  #: heads of keys and values
+    sharing: int = 1  #: heads of queries for each of them
+
+
+NO_HEADS = Heads()
+
+
 class _Fields(NamedTuple):
     """What a `LoopLayer` is made of."""
 
@@ -135,6 +162,7 @@ class _Fields(NamedTuple):
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
+    heads: Heads = NO_HEADS  #: of an attention with projections
 
 
 class LoopLayer(_Fields):

@@ -20,6 +20,7 @@ from simulator.model.layer.loop_layer import LoopLayer, coming_after, inputs_of,
 
 TK, KT, WK, KS, TP, KP, TKC, BC = "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"  #: dense orders
 CT, TC, RS, COPIED, TCC, TB = "CT", "TC", "RS", "copy", "TCC", "TB"  #: of groups.py and attention.py
+HP = "HP"  #: of heads.py
 
 
 class LoopTotals(NamedTuple):

@@ -1,6 +1,6 @@
 # The face of loop orders to Python: layers in machine integers, and what their tiles meet
 
-ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB")
+ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB", "HP")
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
 METRICS = ("ema", "energy", "latency")
 MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its slots; our choice: above any port
@@ -83,6 +83,9 @@ cdef class LoopLayers:
         into.has_second, into.coming, into.is_product = layer.has_second, layer.coming, layer.is_product
         into.operand_bytes, into.operands_loaded = layer.operand_bytes, layer.operands_loaded
         into.often, into.words = layer.often, layer.words
+        into.heads.groups, into.heads.sharing = layer.heads.groups, layer.heads.sharing
+        for i, each in enumerate(layer.heads.operands):
+            into.heads.operands[i] = Operand(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7], each[8])
         if layer.kind == "apart":
             into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))
@@ -167,6 +170,10 @@ def _most_moved(layer):
     if layer.kind == "attention":
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)
         moved += outputs * layer.keys * (sum(channels) + layer.outputs // part.outputs * sums)
+    if layer.kind == "heads":
+        of_heads = [each.made * (each.reduction + word) + (each.loaded + each.made) * (each.width + word) for each in layer.heads.operands]
+        sums = sum(of_heads) + layer.weights + outputs * (layer.keys + layer.outputs + word)
+        moved += 4 * layer.heads.groups * layer.heads.sharing * (outputs + max(each.width for each in layer.heads.operands)) * sums
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
-    most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
+    most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.heads.operands), *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)
