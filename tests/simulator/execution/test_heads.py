@@ -8,9 +8,11 @@ import pytest
 
 import workloads
 from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.plan import LayerPlan
 from simulator.execution.layer.common.projected import find_heads
 from simulator.execution.layer.counted.heads import count_heads
+from simulator.execution.layer.small_heads import run_heads_scaled
 from simulator.execution.layer.value import heads as page
 from simulator.execution.layer.value.heads import run_heads
 from simulator.model.layer.cheapest import Room, plans_of
@@ -161,3 +163,29 @@ def test_what_is_no_attention_with_projections_is_refused():
     ):
         with pytest.raises(Miss):
             count_heads(network, ids("q", "k", "v", *attention), plan)
+
+
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [("gpt", {}), ("transformer", {}), ("llama3_8b", {"layers": 1}), ("gemma2_9b", {"layers": 1, "phase": "decode"})],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_large_heads_run_smaller(name, step):
+    """Attentions of a sequence and over another, of shared heads of keys, with a cache: some plans of each memory."""
+    network, rng = workloads.load(name, **step), random.Random(name)
+    for nest in [*projected_attentions(network)][-3:]:
+        layer = nest.loops(network, 1, Technology(), None)
+        source = frozenset(u for u in nest.sources[:1] if u >= 0)
+        for size in (300, 2000, 20000):
+            plans = plans_of(layer, Room(size << 10, None), "bands")
+            for plan in rng.sample(plans, min(4, len(plans))):
+                lies = Lies(source, source, None, source) if rng.random() < 0.3 else NOTHING_STAYS
+                run_heads_scaled(network, nest.layers, loops_of(plan), lies=lies)
+    assert run_heads_scaled(network, nest.layers, LayerPlan("HP", "whole", (1, 1), chunk=10**4, inner=128))
+
+
+def test_small_heads_run_as_they_are():
+    for seed in range(20):
+        network, nest, layer, batch, lies = random_question(random.Random(seed))
+        for plan in plans_of(layer, Room(4000, None), "bands")[:2]:
+            assert not run_heads_scaled(network, nest.layers, loops_of(plan), batch, lies=lies)
