@@ -11,6 +11,7 @@ from simulator.model.layer.attention import keys_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
+from simulator.model.nests.heads_regions import heads_regions
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values
@@ -25,6 +26,8 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
+    if layer.kind == "heads":
+        return heads_regions(subgraph, layer, plan)
     (v,) = subgraph.layers
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
