@@ -8,7 +8,7 @@ from typing import NamedTuple
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
-from simulator.model.nests.heads import NOT_MADE, Projected, projected_attentions
+from simulator.model.nests.heads import Projected, projected_attentions
 from simulator.technology import Technology
 from workloads import Builder, Network
 
@@ -56,7 +56,7 @@ def random_question(rng: random.Random) -> Question:
     network, batch = random_heads(rng), rng.choice((1, 1, 2))
     nest, lies, kept = rng.choice(list(projected_attentions(network))), NOTHING_STAYS, None
     if rng.random() < 0.4:
-        may_stay = {*nest.sources, nest.result} - {NOT_MADE}
+        may_stay = {*nest.operands, nest.result}
         on_chip = frozenset(u for u in sorted(may_stay) if rng.random() < 0.5)
         there = frozenset(u for u in sorted(on_chip - {nest.result}) if rng.random() < 0.6)
         leave = {v for v in nest.layers if network.is_output[v] or set(network.consumers[v]) - set(nest.layers)}

@@ -115,6 +115,7 @@ cdef struct LoopBits:
 cdef struct Operand:
     i64 width
     i64 loaded
+    i64 coming
     i64 made
     i64 bits
     i64 reduction

@@ -119,7 +119,8 @@ class Operand(NamedTuple):
     """Queries, keys or values: rows that are loaded, and rows that a projection makes of its source, head by head."""
 
     width: int  #: channels of a head
-    loaded: int  #: rows that come from DRAM
+    loaded: int  #: rows that are there before
+    coming: int  #: of these, rows that come from DRAM; others are on chip
     made: int  #: rows that the projection makes
     bits: int
     reduction: int = 0  #: channels of the source, which has as many rows as are made

@@ -13,8 +13,9 @@ from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import Technology
+from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
-from workloads.network.rewriting.attentions import Parts, attentions_of, by_itself, why_not
+from workloads.network.rewriting.attentions import Parts, as_one_layer, attentions_of, by_itself, why_not
 
 
 class Attention(NamedTuple):
@@ -37,6 +38,10 @@ class Attention(NamedTuple):
     def inner(self) -> frozenset[int]:
         """Scores, what scales them, and softmax."""
         return frozenset(self.parts.inner)
+
+    def layer(self, network: Network) -> Layer:
+        """Return the attention as one layer."""
+        return as_one_layer(network, self.parts)
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
         """Return the attention as its loops see it."""

@@ -29,7 +29,7 @@ def heads_plan(layer: LoopLayer, grid: Grid, mode: str, loops: Loops) -> LoopPla
     for i in range(3):
         each, often = heads.operands[i], heads_of(layer, i)
         row, source = row_bytes(each.width, each.bits), each.made * row_bytes(each.reduction, each.source_bits)
-        inputs += each.loaded * row * often
+        inputs += each.coming * row * often
         written += each.made * row * often
         left += each.made * row * often * each.leaves
         if i == 0:
@@ -82,6 +82,8 @@ def heads_held(layer: LoopLayer, grid: Grid, mode: str, loops: Loops) -> int:
     for i in range(3):
         each = layer.heads.operands[i]
         rows = loops.chunk if i == 0 else each.loaded + each.made
+        if not each.coming and not each.made:  # all of them are on chip, whole
+            rows = 0
         held += heads_at_once(layer, mode, loops, i) * rows * row_bytes(round_up(layer, each.width), each.bits)
         if each.source == i and not each.is_there:
             position = row_bytes(round_up(layer, each.reduction), each.source_bits)

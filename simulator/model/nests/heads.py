@@ -53,17 +53,20 @@ class Projected(NamedTuple):
 
     @property
     def inner(self) -> frozenset[int]:
-        """All that is never whole: what layers of the nest make for it, and rows that come head by head."""
-        rows = {u for rows in self.rows for u in rows}
-        return self.attention.inner | rows
+        """All layers but the context: of what they make only heads exist."""
+        return frozenset(self.layers) - {self.result}
+
+    def layer(self, network: Network) -> Layer:
+        """Return a projection: it reads the sources."""
+        return network.layers[self.projections[0]]
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
         """Return the nest as its loops see it."""
         scores, context = network.layers[self.attention.parts.scores], network.layers[self.result]
         weights = [network.layers[v] for v in self.projections]
-        groups, sources = scores.second_heads, sorted(set(self.sources) - {NOT_MADE})
+        groups, sources = scores.second_heads, dict.fromkeys(u for u in self.sources if u != NOT_MADE)
         operands = tuple(self._operand(network, i, scores, kept) for i in range(3))
-        arriving = [u for u in sources if kept is not None and u in kept.on_chip & kept.loaded]
+        arriving = [u for u in self.operands if kept is not None and u in kept.on_chip & kept.loaded]
         return LoopLayer(
             kind=HEADS,
             rows=Axis(scores.height, scores.height),
@@ -95,12 +98,14 @@ class Projected(NamedTuple):
         one, v, source = tensors[self.rows[place][0]], self.made[place], self.sources[place]
         width = one.channels // (scores.groups if place == 0 else scores.second_heads)
         made = 0 if v == NOT_MADE else tensors[v].height
-        loaded = sum(each.height for each in tensors.values()) - made
+        loaded = {u: each.height for u, each in tensors.items() if u != v}
+        coming = sum(count for u, count in loaded.items() if kept is None or u not in kept.on_chip)
+        rows = width, sum(loaded.values()), coming, made, one.bits
         if v == NOT_MADE:
-            return Operand(width, loaded, 0, one.bits, source=NOT_MADE)
+            return Operand(*rows, source=NOT_MADE)
         outside = network.is_output[v] or not set(network.consumers[v]) <= set(self.layers)
         return Operand(
-            width, loaded, made, one.bits, network.tensors[source].channels, self.sources.index(source),
+            *rows, network.tensors[source].channels, self.sources.index(source),
             network.tensors[source].bits, kept is not None and source in kept.on_chip,
             outside if kept is None else v in kept.written,
         )  # fmt: skip
@@ -115,7 +120,7 @@ def projected_attentions(network: Network) -> Iterator[Projected]:
     >>> network = workloads.load("transformer")
     >>> found = list(projected_attentions(network))
     >>> len(found), network.names(found[0].layers)
-    (30, ('enc1_self_q', 'enc1_self_k', 'enc1_self_v', 'enc1_self_scores', 'enc1_self_softmax', 'enc1_self_context'))
+    (30, ('enc1_q', 'enc1_k', 'enc1_v', 'enc1_scores', 'enc1_softmax', 'enc1_context'))
     """
     for attention in attentions(network):
         scores, context = (network.operands[v] for v in (attention.parts.scores, attention.parts.context))

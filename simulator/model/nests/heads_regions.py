@@ -28,7 +28,8 @@ def heads_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[
     passing, widest = 0, context
     for i, each in enumerate(layer.heads.operands):
         size = heads_at_once(layer, plan.mode, loops, i) * row_bytes(round_up(layer, each.width), each.bits)
-        found[rows[i][-1]] = _rows(plan.chunk if i == 0 else each.loaded + each.made, size)
+        if each.coming or each.made:
+            found[rows[i][-1]] = _rows(plan.chunk if i == 0 else each.loaded + each.made, size)
         if each.source == i and not each.is_there:
             (source,) = {network.operands[u][0] for u in rows[i] if u in subgraph.layers}
             position = row_bytes(round_up(layer, each.reduction), each.source_bits)

@@ -7,6 +7,7 @@ from typing import Protocol
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.technology import Technology
+from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 
@@ -28,6 +29,9 @@ class Nest(Protocol):
     @property
     def inner(self) -> frozenset[int]:
         """The layers whose tensors lie between the others and are never whole: nothing outside reads them."""
+
+    def layer(self, network: Network) -> Layer:
+        """Return a layer that reads the operands as the nest does."""
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
         """Return the layers as their loops see them; kept: nothing of `inner` is."""

@@ -11,11 +11,14 @@ from collections.abc import Callable, Iterator, Mapping
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.nests.attention import attentions
+from simulator.model.nests.heads import projected_attentions
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = ()  #: no set of layers is a nest of two kinds
+#: no set of layers is a nest of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, projected_attentions)
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
@@ -25,8 +28,8 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     --------
     >>> import workloads
     >>> network = workloads.load("gpt2", layers=2)
-    >>> [network.names(layers) for layers in nests_of(network)]
-    []
+    >>> [f"{network.names(layers)[0]} to {network.names(layers)[-1]}" for layers in nests_of(network)]
+    ['l1_scores to l1_context', 'l2_scores to l2_context', 'l1_q to l1_context', 'l2_q to l2_context']
     """
     return {nest.layers: nest for kind in KINDS for nest in kind(network)}
 

@@ -32,12 +32,12 @@ def heads_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         if each.leaves:
             leaving.append(nest.term(step, each.made * row_bytes(each.width, each.bits) * often))
         row, room = row_bytes(each.width, each.bits), row_bytes(round_up(layer, each.width), each.bits)
-        if i == 0 and each.loaded:
+        if i == 0 and each.coming:
             inputs.append(nest.term(tile, row * heads.sharing, together))
             ahead.append(nest.term({"tiles": rows}, room))
-        elif each.loaded:
-            inputs.append(nest.term(step, each.loaded * row))
-            ahead.append(nest.term({"heads": "first", "tiles": "first"}, each.loaded * room))
+        elif each.coming:
+            inputs.append(nest.term(step, each.coming * row))
+            ahead.append(nest.term({"heads": "first", "tiles": "first"}, each.coming * room))
         if each.source == i and not each.is_there:
             start: dict[str, Sizes] = {"steps": "first", "heads": "first", "tiles": "first"}
             stay = each.made if plan.mode == "whole" else min(plan.kept, each.made)

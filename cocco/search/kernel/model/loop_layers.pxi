@@ -85,7 +85,9 @@ cdef class LoopLayers:
         into.often, into.words = layer.often, layer.words
         into.heads.groups, into.heads.sharing = layer.heads.groups, layer.heads.sharing
         for i, each in enumerate(layer.heads.operands):
-            into.heads.operands[i] = Operand(each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7], each[8])
+            into.heads.operands[i] = Operand(
+                each[0], each[1], each[2], each[3], each[4], each[5], each[6], each[7], each[8], each[9]
+            )
         if layer.kind == "apart":
             into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))

@@ -33,8 +33,8 @@ def count_heads(
     """
     part = Part(network, layers, lies)
     nest = find_heads(network, part.layers)
-    if {u for each in nest.rows for u in each.inputs} & lies.on_chip:
-        raise Miss("rows of heads are never whole")
+    if lies.on_chip & set(part.layers) - {nest.context}:
+        raise Miss("a tensor of a nest is on chip whole, where only pieces of it exist")
     one = _Sample(nest, part, plan, Chip(word=word, has_results=nest.context not in lies.on_chip), lies)
     chip = Chip(word=word)
     chip.add(one.count(), batch)
@@ -57,13 +57,13 @@ class _Sample:
 
     def count(self) -> Chip:
         """Return what one sample moves and holds."""
+        arriving = {u for u in self.part.loaded if u in self.lies.on_chip}
+        self.chip.load_input(sum(size_bytes(self.network, u) for u in arriving))
         for u in self.nest.sources:
             if u not in self.lies.on_chip:
                 stay = min(self._height(u), self.plan.kept) if self.steps.passing else self._height(u)
                 self._hold(f"source {u}", stay, u)
                 self.chip.load_input(stay * position_bytes(self.network, u))
-            elif u in self.part.loaded:
-                self.chip.load_input(size_bytes(self.network, u))
         keys = self.nest.rows[1]
         for count, times in pieces(keys.heads, self.plan.apart):
             step = self.chip.like()
@@ -120,8 +120,8 @@ class _Sample:
         """Make or load the rows of some heads of keys."""
         heads = groups * rows.heads // self.nest.rows[1].heads
         size, room = self._bytes(rows)
-        loaded = sum(self._height(u) for u in rows.loaded)
-        chip.load_input(heads * loaded * size)
+        loaded, coming = (sum(map(self._height, ids)) for ids in (rows.loaded, set(rows.loaded) - self.lies.on_chip))
+        chip.load_input(heads * coming * size)
         lying, together = loaded, 1
         if rows.maker is not None:
             made = self._height(rows.maker)
@@ -134,7 +134,8 @@ class _Sample:
             lying, together = loaded + made, heads if self.steps.passing else 1
         if place == 0:
             lying = len(self.steps.bands[0])
-        chip.activations.hold(f"rows {place}", together * lying * room)
+        if coming or rows.maker is not None:  # else they are read where they lie
+            chip.activations.hold(f"rows {place}", together * lying * room)
 
     def _make(self, chip: Chip, place: int, rows: Rows, heads: int) -> None:
         """Make rows of heads one after the other from a source that lies there: by pieces, or band by band."""

@@ -106,10 +106,11 @@ class _Sample:
 
     def run(self) -> int:
         """Run the loops and return how many operations that took."""
+        for u in self.maps.keys() & self.lies.on_chip - self.lies.there:  # kept from here on
+            self.chip.load_input(self.maps[u].size)
         for u in self.nest.sources:
             rows = len(self.maps[u])
             if u in self.lies.on_chip:
-                self.chip.load_input(0 if u in self.lies.there else self.maps[u].size)  # kept from here on
                 self.sources[u].put(0, self.maps[u])
             else:
                 self._load(u, range(min(self.plan.kept, rows) if self.steps.passing else rows), self.sources[u])
@@ -147,7 +148,8 @@ class _Sample:
     def _region(self, place: int, rows: Rows, head: int) -> _Region:
         first = rows.maker is not None and self.steps.passing
         of = (head % (self.plan.apart * rows.heads // self.nest.rows[1].heads)) if first else 0
-        return _Region(self.chip, f"{('queries', 'keys', 'values')[place]} {of}", rows.width)
+        is_there = rows.maker is None and self.lies.on_chip.issuperset(rows.inputs)
+        return _Region(self.chip, f"{('queries', 'keys', 'values')[place]} {of}", rows.width, not is_there)
 
     def _made_rows(self, rows: Rows) -> int:
         return 0 if rows.source is None else len(self.maps[rows.source])
@@ -166,7 +168,8 @@ class _Sample:
                 continue
             part = self.maps[u][:, head * rows.width : (head + 1) * rows.width]
             part = part if band is None else part[band.start : band.stop]
-            self.chip.load_input(part.size)
+            if u not in self.lies.on_chip:
+                self.chip.load_input(part.size)
             region.put(first if band is None else band.start, part)
             first += len(part)
 
