@@ -17,6 +17,7 @@ from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
 from tests.helpers.every_kind import every_kind
 from tests.helpers.random_kept import random_kept_plan, random_spans
+from tests.helpers.random_nests import random_nest_plan
 from tests.helpers.random_problems import random_net, random_problem
 from tests.helpers.random_tables import with_tables
 from workloads.network.network import Network
@@ -89,3 +90,14 @@ def test_engines_agree_where_layers_do_not_fit(metric):
         problem = on_hardware(network, machine, metric=metric)
         fits += compare(problem, steps(problem, Partition.from_ids(network, layers, keep=spans)))[1]
     assert fits > 200
+
+
+@pytest.mark.parametrize("seeds", [range(200), pytest.param(range(200, 1000), marks=pytest.mark.slow)])
+def test_engines_agree_on_nests(seeds):
+    """Every kind of nest, beside kept tensors or none, bits and batches."""
+    fits = 0
+    for seed in seeds:
+        network, plan, _, machine = random_nest_plan(seed)
+        problem = on_hardware(network, machine, metric=plan.metric)
+        fits += compare(problem, steps(problem, plan))[1]
+    assert fits > len(seeds) / 4
