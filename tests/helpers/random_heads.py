@@ -1,4 +1,4 @@
-"""Random attentions with their projections: of one sequence or over another, with caches and shared heads of keys."""
+"""Random attentions with their projections: of one sequence or over another, with shared heads of keys."""
 
 from __future__ import annotations
 
@@ -14,30 +14,23 @@ from workloads import Builder, Network
 
 
 def random_heads(rng: random.Random) -> Network:
-    """Return a network of an attention: sources may differ, rows may come from outside or leave as well."""
+    """Return a network of an attention: sources may differ, rows may leave as well, scores may be scaled."""
     b = Builder("heads")
     own, sharing = rng.choice((1, 2, 3)), rng.choice((1, 1, 2, 3))
     inner, made = rng.choice((4, 8, 12, 24)), rng.choice((4, 8, 16, 20))
     length, is_self = rng.randint(1, 13), rng.random() < 0.6
-    other = length if is_self else rng.randint(1, 15)
     x = b.input("x", length, 1, rng.choice((8, 12, 24, 40)))
-    memory = x if is_self else b.input("memory", other, 1, rng.choice((8, 16, 20)))
-    comes = [rng.random() < 0.2 for _ in "qkv"]
-    if all(comes):
-        comes[rng.randrange(3)] = False
-    past, heads, rows = rng.choice((0, 0, 5, 16)), own * sharing, []
-    widths, sources, lengths = (heads * inner, own * inner, own * made), (x, memory, memory), (length, other, other)
-    for part, source, count, width, is_outside in zip("qkv", sources, lengths, widths, comes):
-        old = [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past and part != "q" else []
-        new = b.input(part, count, 1, width) if is_outside else b.fc(part, source, width, appended=bool(old))
-        rows.append([*old, new])
-    scores = b.matmul("scores", rows[0][0], rows[1], heads, transpose=True, operand_heads=own)
+    memory = x if is_self else b.input("memory", rng.randint(1, 15), 1, rng.choice((8, 16, 20)))
+    heads, leaves = own * sharing, rng.random() < 0.3
+    query = b.fc("q", x, heads * inner)
+    key, value = (b.fc(part, memory, own * width, appended=leaves) for part, width in (("k", inner), ("v", made)))
+    scores = b.matmul("scores", query, key, heads, transpose=True, operand_heads=own)
     if rng.random() < 0.15:
         scores = b.mul("scaled", [scores])
-    context = b.matmul("context", b.softmax("softmax", scores), rows[2], heads, operand_heads=own)
+    context = b.matmul("context", b.softmax("softmax", scores), value, heads, operand_heads=own)
     b.fc("out", context, 8)
     if rng.random() < 0.2:  # something else reads the values
-        b.fc("more", rows[2][-1], 8)
+        b.fc("more", value, 8)
     return b.build()
 
 
@@ -54,7 +47,7 @@ class Question(NamedTuple):
 def random_question(rng: random.Random) -> Question:
     """Return a random nest; sometimes sources or the output stay on chip."""
     network, batch = random_heads(rng), rng.choice((1, 1, 2))
-    nest, lies, kept = rng.choice(list(projected_attentions(network))), NOTHING_STAYS, None
+    (nest,), lies, kept = projected_attentions(network), NOTHING_STAYS, None
     if rng.random() < 0.4:
         may_stay = {*nest.operands, nest.result}
         on_chip = frozenset(u for u in sorted(may_stay) if rng.random() < 0.5)

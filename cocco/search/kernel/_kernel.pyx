@@ -23,6 +23,7 @@ import numpy as np
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.layer.least_room import needs
+from simulator.model.nests.epilogue import room_of
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -152,7 +153,9 @@ cdef class Kernel:
             smallest = needs(rules.loops_of(layers))
             ids = [offset + v for v in layers]
             self.net.nests[k].layers, self.net.nests[k].count = self._hold(ids), len(ids)
-            self.net.nests[k].made = offset + rules.nests[layers].result
+            nest = rules.nests[layers]
+            self.net.nests[k].made = offset + nest.result
+            self.net.nests[k].may_stay = self._hold([v not in nest.inner for v in layers])
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
             for v in ids:
                 at[v].append(k)
@@ -207,8 +210,7 @@ cdef class Kernel:
             for layers, nest in rules.nests.items():
                 asked = nest.operands, nest.layer(network), first_input, offset
                 self._fill_kept_layer(place, nest.result, network, rules.loops_of(layers), *asked)
-                if rules.loops_of(layers).kind == "heads":
-                    self._fill_kept_heads(place, network, nest, first_input, offset)
+                self._fill_followers(place, nest, network, rules.loops_of(layers), first_input, offset)
                 place += 1
             first_input += len(network.inputs)
 
@@ -224,18 +226,18 @@ cdef class Kernel:
             into.second[i], into.second_rows[i] = tensor, rows
         self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
-    def _fill_kept_heads(self, place, network, nest, first_input, offset):
-        """What queries, keys and values of an attention with its projections are made of, and which of their rows come."""
+    def _fill_followers(self, place, nest, network, layer, first_input, offset):
+        """What layers read that follow the loops of a nest, and what leaves in between."""
         cdef KeptLayer* into = &self.kept_layers[place]
-        count = len(network.layers)
-        for i, (source, maker, rows) in enumerate(zip(nest.sources, nest.made, nest.rows)):
-            coming = [u for u in rows if u != maker]
-            into.source[i], into.maker[i], *of_rows = [
-                u if u < 0 else offset + u if u < count else first_input + u - count for u in (source, maker, *coming)
-            ]
-            for k in range(2):
-                into.rows[i][k] = of_rows[k] if k < len(coming) else -1
-                into.row_count[i][k] = network.tensors[coming[k]].height if k < len(coming) else 0
+        sizes = [(each.tensor, network.tensors[each.tensor]) for each in nest.others]
+        ids = [u + offset if u < len(network.layers) else first_input + u - len(network.layers) for u, _ in sizes]
+        rooms = [room_of(layer, tensor, each.is_gate) for each, (_, tensor) in zip(nest.others, sizes)]
+        numbers = [(u, tensor.size_bytes, *room) for u, (_, tensor), room in zip(ids, sizes, rooms)]
+        into.other_count, into.others = len(ids), <i64 (*)[4]>self._hold(sum(numbers, ()))
+        into.leaving_count, into.leaving = len(nest.leaving), self._hold([offset + v for v in nest.leaving])
+        more = [u for u in ids if u not in [into.inputs[i] for i in range(into.input_count)]]
+        inputs = [into.inputs[i] for i in range(into.input_count)] + more
+        into.inputs, into.input_count = self._hold(inputs), len(inputs)
 
     def __dealloc__(self):
         free(self.own_layers)

@@ -1,50 +1,43 @@
-"""Attentions with their projections: the dense layers that make queries, keys or values, scores, softmax, context.
+"""Attentions with their projections: the dense layers that make queries, keys and values, scores, softmax, context.
 
-Which projections belong to it: all whose source is the same tensor. So self-attention is one nest, and an attention of
-one sequence over another is three: with the projection of its queries, with those of keys and values, or with all.
+Each makes a row from one of its source; the sources are one tensor, or two where a sequence attends to another.
 (by_heads.py has the loop order.)
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from simulator.model.kept import Kept
 from simulator.model.layer.axes import Axis
-from simulator.model.layer.loop_layer import HEADS, Heads, LoopBits, LoopLayer, Operand, Part, Stays
+from simulator.model.layer.loop_layer import HEADS, NO_EPILOGUE, LoopBits, LoopLayer, Part, Stays
 from simulator.model.nests.attention import Attention, attentions
+from simulator.model.nests.by_heads import Heads, Operand
+from simulator.model.nests.nest import Other
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
-
-NOT_MADE = -1
 
 
 class Projected(NamedTuple):
     """An attention, and the projections that run with it, head by head."""
 
     attention: Attention
-    rows: tuple[tuple[int, ...], ...]  #: the tensors of queries, keys and values, each one below the other
-    made: tuple[int, ...]  #: which of these a projection of the nest makes, of each; NOT_MADE where none does
-    sources: tuple[int, ...]  #: what each is made of
-
-    @property
-    def projections(self) -> tuple[int, ...]:
-        """The layers that make queries, keys or values."""
-        return tuple(v for v in self.made if v != NOT_MADE)
+    made: tuple[int, ...]  #: the layers that make queries, keys and values
+    sources: tuple[int, ...]  #: what each of them reads
+    leaving: tuple[int, ...]  #: those whose rows are read outside, too: what is appended to a cache
+    others: tuple[Other, ...] = ()
 
     @property
     def layers(self) -> tuple[int, ...]:
         """Their ids, ascending."""
-        return tuple(sorted((*self.attention.layers, *self.projections)))
+        return tuple(sorted((*self.attention.layers, *self.made)))
 
     @property
     def operands(self) -> tuple[int, ...]:
-        """The sources, then the rows of queries, keys and values that are not made."""
-        sources = [u for u in self.sources if u != NOT_MADE]
-        return tuple(dict.fromkeys(sources)) + tuple(u for rows in self.rows for u in rows if u not in self.made)
+        """The sources, each once."""
+        return tuple(dict.fromkeys(self.sources))
 
     @property
     def result(self) -> int:
@@ -57,25 +50,38 @@ class Projected(NamedTuple):
         return frozenset(self.layers) - {self.result}
 
     def layer(self, network: Network) -> Layer:
-        """Return a projection: it reads the sources."""
-        return network.layers[self.projections[0]]
+        """Return a projection: it reads the sources as all do."""
+        return network.layers[self.made[0]]
 
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
         """Return the nest as its loops see it."""
-        scores, context = network.layers[self.attention.parts.scores], network.layers[self.result]
-        weights = [network.layers[v] for v in self.projections]
-        groups, sources = scores.second_heads, dict.fromkeys(u for u in self.sources if u != NOT_MADE)
-        operands = tuple(self._operand(network, i, scores, kept) for i in range(3))
-        arriving = [u for u in self.operands if kept is not None and u in kept.on_chip & kept.loaded]
+        tensors, scores, context = (
+            network.tensors,
+            network.layers[self.attention.parts.scores],
+            network.layers[self.result],
+        )
+        groups = scores.second_heads
+        operands = [
+            Operand(tensors[v].channels // heads, tensors[v].bits, self.operands.index(source))
+            for v, source, heads in zip(self.made, self.sources, (scores.groups, groups, groups))
+        ]
+        stays, left = Stays(), [tensors[v].size_bytes for v in self.leaving if kept is None or v in kept.written]
+        if kept is not None:
+            stays = Stays(
+                producers=tuple(u in kept.on_chip for u in self.operands),
+                output=self.result in kept.on_chip,
+                is_written=self.result in kept.written,
+                arriving_bytes=sum(tensors[u].size_bytes for u in self.operands if u in kept.on_chip & kept.loaded),
+            )
         return LoopLayer(
             kind=HEADS,
             rows=Axis(scores.height, scores.height),
             columns=Axis(1, 1),
-            producers=tuple(network.tensors[u].channels for u in sources),
-            operands=tuple(range(len(sources))),
-            part=Part(0, context.channels // context.groups, scores.in_channels // scores.groups, ((1, 1),)),
+            producers=tuple(tensors[u].channels for u in self.operands),
+            operands=tuple(range(len(self.operands))),
+            part=Part(0, operands[2].width, operands[0].width, ((1, 1),)),
             outputs=context.channels,
-            weights=sum(layer.weight_bytes for layer in weights),
+            weights=sum(network.layers[v].weight_bytes for v in self.made),
             whole=(),
             unmet_bytes=0,
             batch=1,
@@ -83,36 +89,20 @@ class Projected(NamedTuple):
             word=technology.channel_alignment,
             at_most=1,
             squares=technology.tiles,
-            stays=Stays(
-                output=kept is not None and self.result in kept.on_chip,
-                is_written=kept is None or self.result in kept.written,
-                arriving_bytes=sum(network.tensors[u].size_bytes for u in arriving),
+            stays=stays,
+            bits=LoopBits(
+                tuple(tensors[u].bits for u in self.operands), self.layer(network).bits.weights, context.output_bits
             ),
-            bits=LoopBits((), weights[0].bits.weights, context.output_bits),
-            keys=scores.channels // scores.groups,
-            heads=Heads(operands, groups, scores.groups // groups),
+            keys=tensors[self.made[1]].height,
+            epilogue=NO_EPILOGUE._replace(left=sum(left)),
+            heads=Heads(
+                tuple(operands), tuple(tensors[u].height for u in self.operands), groups, scores.groups // groups
+            ),
         )
-
-    def _operand(self, network: Network, place: int, scores: Layer, kept: Kept | None) -> Operand:
-        tensors = {u: network.tensors[u] for u in self.rows[place]}
-        one, v, source = tensors[self.rows[place][0]], self.made[place], self.sources[place]
-        width = one.channels // (scores.groups if place == 0 else scores.second_heads)
-        made = 0 if v == NOT_MADE else tensors[v].height
-        loaded = {u: each.height for u, each in tensors.items() if u != v}
-        coming = sum(count for u, count in loaded.items() if kept is None or u not in kept.on_chip)
-        rows = width, sum(loaded.values()), coming, made, one.bits
-        if v == NOT_MADE:
-            return Operand(*rows, source=NOT_MADE)
-        outside = network.is_output[v] or not set(network.consumers[v]) <= set(self.layers)
-        return Operand(
-            *rows, network.tensors[source].channels, self.sources.index(source),
-            network.tensors[source].bits, kept is not None and source in kept.on_chip,
-            outside if kept is None else v in kept.written,
-        )  # fmt: skip
 
 
 def projected_attentions(network: Network) -> Iterator[Projected]:
-    """Yield every attention with those projections that have the same sources.
+    """Yield every attention whose queries, keys and values are made by projections.
 
     Examples
     --------
@@ -120,48 +110,31 @@ def projected_attentions(network: Network) -> Iterator[Projected]:
     >>> network = workloads.load("transformer")
     >>> found = list(projected_attentions(network))
     >>> len(found), network.names(found[0].layers)
-    (30, ('enc1_q', 'enc1_k', 'enc1_v', 'enc1_scores', 'enc1_softmax', 'enc1_context'))
+    (18, ('enc1_q', 'enc1_k', 'enc1_v', 'enc1_scores', 'enc1_softmax', 'enc1_context'))
     """
     for attention in attentions(network):
-        scores, context = (network.operands[v] for v in (attention.parts.scores, attention.parts.context))
-        rows = scores[:1], scores[1:], context[1:]
-        made = [_projection(network, each) for each in rows]
-        sources = [NOT_MADE if v == NOT_MADE else network.operands[v][0] for v in made]
-        distinct = sorted(set(sources) - {NOT_MADE})
-        for count in range(1, len(distinct) + 1):
-            for chosen in combinations(distinct, count):
-                inside = tuple(v if u in chosen else NOT_MADE for v, u in zip(made, sources))
-                nest = Projected(attention, rows, inside, tuple(u if u in chosen else NOT_MADE for u in sources))
-                if _runs(network, nest):
-                    yield nest
-
-
-def _projection(network: Network, rows: Sequence[int]) -> int:
-    """Return the layer that makes some of these rows, each from a position of its source; NOT_MADE if none does."""
-    found = [v for v in rows if v < len(network.layers) and _is_projection(network, v)]
-    return found[0] if len(found) == 1 else NOT_MADE
+        made = attention.operands
+        if len(set(made)) == len(made) == 3 and all(_is_projection(network, v) for v in made):
+            sources, inside = tuple(network.operands[v][0] for v in made), {*made, *attention.layers}
+            leaving = tuple(v for v in made if network.is_output[v] or set(network.consumers[v]) - inside)
+            if not set(sources) & inside and _fills_bytes(network, attention, made):
+                yield Projected(attention, made, sources, leaving)
 
 
 def _is_projection(network: Network, v: int) -> bool:
-    layer = network.layers[v]
-    if layer.op not in ("fc", "conv") or layer.groups > 1 or layer.experts is not None or layer.frames is not None:
+    """Return whether a layer makes each row of a map of one column from one row of its source."""
+    if v >= len(network.layers):
         return False
-    source = network.tensors[network.operands[v][0]]
+    layer, sources = network.layers[v], [network.tensors[u] for u in network.operands[v]]
+    if layer.op not in ("fc", "conv") or layer.groups > 1 or layer.experts is not None or len(sources) > 1:
+        return False
     has_window = layer.kernel != (1, 1) or layer.stride != (1, 1) or any(layer.padding)
-    return len(network.operands[v]) == 1 and not has_window and (source.height, source.width) == (layer.height, 1)
+    return not has_window and (sources[0].height, sources[0].width) == (layer.height, 1)
 
 
-def _runs(network: Network, nest: Projected) -> bool:
-    """Return whether the heads of a nest can run one after the other, in whole bytes."""
-    rows = [u for each in nest.rows for u in each]
-    scores, context = network.layers[nest.attention.parts.scores], network.layers[nest.result]
-    weights = {network.layers[v].bits.weights for v in nest.projections}
-    parts = [network.layers[v].channels // scores.groups * network.layers[v].in_channels for v in nest.projections]
-    return (
-        len({*rows, *nest.sources} - {NOT_MADE}) == len(rows) + len(set(nest.sources) - {NOT_MADE})
-        and all(network.tensors[u].width == 1 for u in rows)
-        and not set(nest.sources) & set(nest.layers)
-        and not context.appended
-        and len(weights) == 1
-        and all(size * weights_bits % 8 == 0 for size in parts for weights_bits in weights)
-    )
+def _fills_bytes(network: Network, attention: Attention, made: tuple[int, ...]) -> bool:
+    """Return whether weights of a head fill bytes, alike in all projections, and the context has bits of scores."""
+    layers, heads = [network.layers[v] for v in made], network.layers[attention.parts.scores].groups
+    parts = [layer.channels // heads * layer.in_channels * layer.bits.weights for layer in layers]
+    is_plain = not network.layers[attention.result].appended and len({layer.bits.weights for layer in layers}) == 1
+    return is_plain and all(size % 8 == 0 for size in parts)

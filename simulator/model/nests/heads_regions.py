@@ -14,29 +14,25 @@ NOWHERE = (0, 0)
 
 
 def heads_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
-    """Return the regions by tensor id.
+    """Return the regions by tensor id; the softmax lies where the scores were.
 
-    Keys, and values, have one region each, under the rows that come last. The softmax lies where the scores were.
     Sources that pass one after the other have the room of the one that takes most, under that one.
     """
-    network = subgraph.geometry.network
-    scores, context = (v for v in subgraph.layers if network.layers[v].op == "matmul")
-    rows = network.operands[scores][:1], network.operands[scores][1:], network.operands[context][1:]
-    loops = Loops(plan.apart, plan.chunk, plan.slice, plan.inner, plan.at_once, plan.kept)
+    operands = subgraph.geometry.network.operands
+    scores, context = (v for v in subgraph.layers if subgraph.geometry.network.layers[v].op == "matmul")
+    made, loops = (*operands[scores], operands[context][1]), Loops._make(plan[3:9])
     found = {scores: _rows(plan.tile[0], results_of(layer, layer.keys))}
     found[context] = _rows(plan.tile[0], 0 if layer.stays.output else results_of(layer, layer.part.outputs))
     passing, widest = 0, context
-    for i, each in enumerate(layer.heads.operands):
+    for i, (v, each) in enumerate(zip(made, layer.heads.operands)):
         size = heads_at_once(layer, plan.mode, loops, i) * row_bytes(round_up(layer, each.width), each.bits)
-        if each.coming or each.made:
-            found[rows[i][-1]] = _rows(plan.chunk if i == 0 else each.loaded + each.made, size)
-        if each.source == i and not each.is_there:
-            (source,) = {network.operands[u][0] for u in rows[i] if u in subgraph.layers}
-            position = row_bytes(round_up(layer, each.reduction), each.source_bits)
-            there = each.made if plan.mode == WHOLE else min(plan.kept, each.made)
-            found[source] = _rows(there, position)
-            if min(plan.tile[0], each.made - there) * position > passing:
-                passing, widest = min(plan.tile[0], each.made - there) * position, source
+        found[v] = _rows(plan.chunk if i == 0 else layer.keys, size)
+        (source,), rows = operands[v], layer.heads.rows[each.source]
+        position = row_bytes(round_up(layer, layer.passing[each.source]), layer.producer_bits[each.source])
+        there = rows if plan.mode == WHOLE else min(plan.kept, rows)
+        found[source] = _rows(there, position)
+        if min(plan.tile[0], rows - there) * position > passing:
+            passing, widest = min(plan.tile[0], rows - there) * position, source
     found[widest] = found[widest]._replace(main_bytes=found[widest].main_bytes + passing)
     return {u: found.get(u, _rows(0, 0)) for u in subgraph.tensors}
 

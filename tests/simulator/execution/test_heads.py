@@ -10,11 +10,11 @@ import workloads
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.plan import LayerPlan
-from simulator.execution.layer.common.projected import find_heads
-from simulator.execution.layer.counted.heads import count_heads
-from simulator.execution.layer.small_heads import run_heads_scaled
-from simulator.execution.layer.value import heads as page
-from simulator.execution.layer.value.heads import run_heads
+from simulator.execution.layer.heads import value as page
+from simulator.execution.layer.heads.counted import count_heads
+from simulator.execution.layer.heads.found import find_heads
+from simulator.execution.layer.heads.scaled import run_heads_scaled
+from simulator.execution.layer.heads.value import run_heads
 from simulator.model.layer.cheapest import Room, plans_of
 from simulator.model.nests.heads import projected_attentions
 from simulator.model.subgraph.subgraph import Geometry
@@ -129,7 +129,7 @@ def test_wrong_values_are_found(monkeypatch, mode):
     nest = next(iter(projected_attentions(network)))
     plan = LayerPlan("HP", mode, (2, 1), chunk=100, inner=100)
     run_heads(network, nest.layers, plan, (10**9, 10**9))
-    break_after(monkeypatch, "_use", lambda made: made + 1)
+    break_after(monkeypatch, "_load", lambda weights: weights + 1)
     with pytest.raises(Miss, match="differs from"):
         run_heads(network, nest.layers, plan, (10**9, 10**9))
 
@@ -149,10 +149,13 @@ def test_what_is_no_attention_with_projections_is_refused():
         return [network.index[f"l1_{part}"] for part in parts]
 
     attention = ("scores", "softmax", "context")
-    for parts in (("q", "k", "v"), ("q", *attention[:2]), ("q", *attention, "out"), ("q", *attention, "ffn1")):
+    for parts in (
+        ("q", "k", "v"), attention, ("q", *attention), ("q", "k", "v", *attention[:2]),
+        ("q", "k", "v", *attention, "out"), ("q", "k", *attention, "ffn1"),
+    ):  # fmt: skip
         with pytest.raises(Miss):
             find_heads(network, ids(*parts))
-    assert find_heads(network, ids("q", *attention)).sources == (network.index["tokens"],)
+    assert find_heads(network, ids("q", "k", "v", *attention)).sources == (network.index["tokens"],)
     for plan in (
         LayerPlan("TB", "whole", (1, 1)),
         LayerPlan("HP", "block", (1, 1)),
@@ -167,15 +170,15 @@ def test_what_is_no_attention_with_projections_is_refused():
 
 @pytest.mark.parametrize(
     ("name", "step"),
-    [("gpt", {}), ("transformer", {}), ("llama3_8b", {"layers": 1}), ("gemma2_9b", {"layers": 1, "phase": "decode"})],
+    [("gpt", {}), ("transformer", {}), ("llama3_8b", {"layers": 1}), ("vit_b16", {})],
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_large_heads_run_smaller(name, step):
-    """Attentions of a sequence and over another, of shared heads of keys, with a cache: some plans of each memory."""
+    """Attentions of a sequence and over another, and of shared heads of keys: some plans of each memory."""
     network, rng = workloads.load(name, **step), random.Random(name)
     for nest in [*projected_attentions(network)][-3:]:
         layer = nest.loops(network, 1, Technology(), None)
-        source = frozenset(u for u in nest.sources[:1] if u >= 0)
+        source = frozenset(nest.sources[:1])
         for size in (300, 2000, 20000):
             plans = plans_of(layer, Room(size << 10, None), "bands")
             for plan in rng.sample(plans, min(4, len(plans))):
