@@ -97,7 +97,7 @@ def test_engines_agree_where_layers_do_not_fit(metric):
 
 @pytest.mark.parametrize("metric", ["ema", "energy"])
 def test_engines_agree_on_nests(metric):
-    """Dense layers with an epilogue, gates, norms and maps that leave in between; heads with projections; two memories."""
+    """Dense layers with an epilogue, gates, norms and maps that leave; heads with projections: each in two memories."""
     fits = 0
     for seed in range(150):
         rng = random.Random(seed)
