@@ -14,11 +14,13 @@ from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.nests.attention import attentions
 from simulator.model.nests.chain import chains
 from simulator.model.nests.epilogue import epilogues
+from simulator.model.nests.heads import projected_attentions
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, epilogues, chains)  #: no set is of two kinds
+#: no set is of two kinds
+KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, projected_attentions, epilogues, chains)
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
@@ -27,9 +29,15 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     Examples
     --------
     >>> import workloads
-    >>> network = workloads.load("gpt2", layers=2)
-    >>> [network.names(layers) for layers in nests_of(network)]
-    [('l1_scores', 'l1_softmax', 'l1_context'), ('l2_scores', 'l2_softmax', 'l2_context')]
+    >>> network = workloads.load("gpt2", layers=1)
+    >>> for layers in nests_of(network):
+    ...     print(*network.names(layers))
+    l1_scores l1_softmax l1_context
+    l1_q l1_k l1_v l1_scores l1_softmax l1_context
+    l1_out l1_add1
+    l1_out l1_add1 l1_norm2
+    l1_down l1_add2
+    l1_up l1_down
     """
     return {nest.layers: nest for kind in KINDS for nest in kind(network)}
 

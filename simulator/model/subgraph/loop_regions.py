@@ -13,6 +13,7 @@ from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.nests.chain import links_of
+from simulator.model.nests.heads_regions import heads_regions
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values
@@ -27,6 +28,8 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
+    if layer.kind == "heads":
+        return heads_regions(subgraph, layer, plan)
     if layer.kind == "chain":
         return _chain_regions(subgraph, layer, plan)
     first, v = subgraph.layers[0], subgraph.layers[-1]
