@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from cocco.scheduling.budgets import NAMES
 from experiments.common import command
@@ -12,10 +14,6 @@ from experiments.common.drawing import bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.paper.related import schedules
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 LIMIT = 60.0  #: deterministic time of the solver for each method
 METHODS: dict[str, dict[str, Any]] = {
@@ -109,4 +107,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)
