@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
@@ -18,6 +18,8 @@ MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where by
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
 PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
 PAPER = Technology()
+Plans = Literal["all", "paper"]  #: every kind of plan; or held subgraphs in one piece, and single layers
+PLANS: tuple[Plans, ...] = ("all", "paper")
 
 
 class MachineFields(TypedDict, total=False):
@@ -29,6 +31,7 @@ class MachineFields(TypedDict, total=False):
     technology: Technology | None
     mapper: Mapper | None
     groups_apart: bool
+    plans: Plans
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,9 @@ class Machine:
         How a layer runs on the PE array (docs/mapping.md, section 7).
     groups_apart
         Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py).
+    plans
+        "all": also several layers in one loop nest (simulator/model/nests). "paper": subgraphs that are held, and
+        single layers.
 
     Raises
     ------
@@ -68,6 +74,7 @@ class Machine:
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
     groups_apart: bool = False
+    plans: Plans = "all"
 
     def __post_init__(self) -> None:
         check_count("cores", self.cores, MAX_COUNT)
@@ -76,6 +83,8 @@ class Machine:
             raise ValueError(f"groups_apart must be True or False, got {self.groups_apart!r}")
         if self.groups_apart and self.cores > 1:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
+        if self.plans not in PLANS:
+            raise ValueError(f"plans must be one of {', '.join(PLANS)}, got {self.plans!r}")
         if self.max_regions is not None:
             check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if not isinstance(self.mapper, Mapper):
@@ -153,6 +162,7 @@ class Accelerator:
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
     groups_apart: bool = False  #: subgraphs may run one group of channels (one head) after the other
+    plans: Plans = "all"  #: which kinds of plans there are
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -174,7 +184,9 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart)
+        return Machine(
+            self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart, self.plans
+        )
 
     def __repr__(self) -> str:
         return changes(self)
@@ -186,6 +198,8 @@ class Accelerator:
             del content["mapper"]
         if not self.groups_apart:
             del content["groups_apart"]
+        if self.plans == "all":
+            del content["plans"]
         return content
 
     @property

@@ -35,7 +35,8 @@ class Price(NamedTuple):
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
     scheme: CoreScheme = ""  #: how several cores share it
     operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
-    rescalings: int = 0  #: of an attention in blocks: of sums, from block to block
+    rescalings: int = 0  #: of operations, those that not every plan has: sums scaled anew, rows made again
+    again_extra: int = 0  #: of operation_extra, that of what is computed more than once
     channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property
