@@ -59,26 +59,18 @@ def minimize(
 
     Parameters
     ----------
-    networks
-        One network, or several that run one after another on the same memory.
+    networks, space, machine, weights, tile_rule, keep, effort, **fields
+        As in `pareto`.
     criterion
         What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2, bytes per cycle
         or mW.
-    space, machine, weights, tile_rule, keep, effort, **fields
-        As in `pareto`.
 
     Raises
     ------
-    ValueError
-        Names the argument, the rule and the value.
-    TypeError
-        If a keyword is neither a parameter nor a field of the machine or of the effort.
-    RuntimeError
-        If the simulator's price of the best point differs from that of the search.
-    Interrupted
-        After Ctrl-C; its `result` is the best so far.
+    ValueError, TypeError, RuntimeError, Interrupted
+        As in `explore`.
 
     Examples
     --------

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from experiments.common import drawing, published, searches
 from experiments.common.drawing import PAPER_STYLE, panels
@@ -12,10 +15,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 FIXED = {
     "separate": {

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import bisect
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
 from experiments.common.drawing import LINES, dots, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
 SEEDS = 3  #: our choice
@@ -142,4 +140,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from experiments.common import command, published, searches
 from experiments.common.drawing import PAPER_STYLE, bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.common.published import with_paper
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CORES, BATCHES = (1, 2, 4), (1, 2, 8)
 CYCLES_PER_MS = 1e6  #: at 1 GHz (Cocco, Sec. 5.1.2)
@@ -98,4 +96,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from experiments.common import command
@@ -13,10 +14,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.model.subgraph.production import Span, consumed, produced
 from workloads.network.network import Network
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 TILES = (1, 4)  #: rows and columns of each output; our choice
 LEAST_IN_BLOCK = 4  #: layers of a block; our choice
@@ -98,4 +95,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

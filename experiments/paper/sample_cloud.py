@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -15,11 +17,6 @@ from experiments.common import command, searches
 from experiments.common.drawing import panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 GENERATIONS, SAMPLES, GROUPS = 20, 10_000, 10  #: Cocco, Sec. 5.3.3
 SAMPLES_KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
@@ -121,4 +118,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -92,14 +92,8 @@ def breakdown(
 
     Parameters
     ----------
-    network : Network
-        What is computed, such as `workloads.load("resnet50")`.
-    partition : Partition
-        Which layers run together; a partition of this network.
-    accelerator : Accelerator
-        The hardware: capacities in bytes of one core, cores, batch, technology.
-    tile_rule : {"exact", "paper"}
-        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    network, partition, accelerator, tile_rule
+        As in `simulator.evaluate`.
 
     Returns
     -------
@@ -108,10 +102,8 @@ def breakdown(
 
     Raises
     ------
-    TypeError
-        An argument is of another type; the message shows one that would do.
-    ValueError
-        The partition is of another network, or there is no such tile rule.
+    TypeError, ValueError
+        As in `simulator.evaluate`.
 
     Examples
     --------

@@ -26,13 +26,13 @@ from cocco.output.folders.written.about import (
     HISTORY,
     RESULT,
     SAMPLES_FILE,
+    SIZES_FOLDER,
     About,
     address_names,
     csv_text,
     partition_names,
     versions,
 )
-from cocco.output.folders.written.run import SIZES
 from cocco.problem.space import SharedBuffer
 from simulator import KiB
 from tests.helpers.tiny_network import write_tiny
@@ -74,7 +74,7 @@ def test_a_run_comes_back(tiny: Any, tmp_path: Path, count: int):
     result = explore(networks, alpha=0.002, **FEW)
     told = about(result.to_json())
     written = run_folder.save(tmp_path, result, told.to_json())
-    assert {path.name for path in written} - {SIZES} == set(
+    assert {path.name for path in written} - {SIZES_FOLDER} == set(
         run_folder.file_names([network.name for network in networks])
     )
     found = read(tmp_path)
