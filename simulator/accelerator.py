@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, TypedDict
 
+from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
@@ -29,6 +30,7 @@ class MachineFields(TypedDict, total=False):
     technology: Technology | None
     mapper: Mapper | None
     groups_apart: bool
+    connected: Connected
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Machine:
         How a layer runs on the PE array (docs/mapping.md, section 7).
     groups_apart
         Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py).
+    connected
+        Which layers may share a subgraph: "all", or "paper" by edges among them only (simulator/partition/connected.py).
 
     Raises
     ------
@@ -68,12 +72,15 @@ class Machine:
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
     groups_apart: bool = False
+    connected: Connected = "all"
 
     def __post_init__(self) -> None:
         check_count("cores", self.cores, MAX_COUNT)
         check_count("batch", self.batch, MAX_COUNT)
         if type(self.groups_apart) is not bool:
             raise ValueError(f"groups_apart must be True or False, got {self.groups_apart!r}")
+        if self.connected not in CONNECTED:
+            raise ValueError(f"connected must be one of {', '.join(CONNECTED)}, got {self.connected!r}")
         if self.groups_apart and self.cores > 1:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
         if self.max_regions is not None:
@@ -153,6 +160,7 @@ class Accelerator:
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
     groups_apart: bool = False  #: subgraphs may run one group of channels (one head) after the other
+    connected: Connected = "all"  #: which layers may share a subgraph, or "paper": by edges among them only
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -174,7 +182,7 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart)
+        return Machine(**{each.name: getattr(self, each.name) for each in fields(Machine)})
 
     def __repr__(self) -> str:
         return changes(self)
@@ -186,6 +194,8 @@ class Accelerator:
             del content["mapper"]
         if not self.groups_apart:
             del content["groups_apart"]
+        if self.connected == "all":
+            del content["connected"]
         return content
 
     @property

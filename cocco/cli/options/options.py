@@ -12,6 +12,7 @@ from cocco.cli.options.of_methods import Of
 from cocco.cli.options.usage import Parser
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
+from simulator.connected import CONNECTED
 
 DEFAULT_KEEP: Keep = "auto"
 
@@ -158,6 +159,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "--groups-apart", action="store_true", default=unset,
         help="subgraphs may run one group of channels (one head of attention) after the other; one core; not in the "
         "paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--connected", choices=CONNECTED, default=unset,
+        help="what connects the layers of a subgraph. all: an edge, a common input, a concatenation; paper: an edge "
+        "between its own layers; default all",
     )  # fmt: skip
     group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default=unset,
