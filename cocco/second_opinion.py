@@ -88,7 +88,7 @@ class Prover:
         self.reads = [joined(1 << u for u in producers) for producers in network.producers]
         self.readers = [joined(1 << v for v in consumers) for consumers in network.consumers]
         self.near = list(self.readers[: len(network.layers)])  # per layer: its readers and its siblings
-        for beside in siblings(network, accelerator.connected):
+        for beside in siblings(network, accelerator.connection):
             for v in beside:
                 self.near[v] |= joined(1 << w for w in beside if w != v)
         self.whole = [self.rules.whole_bytes(u) for u in range(len(network.tensors))]
@@ -152,10 +152,11 @@ class Prover:
                     stack.append(grown)
 
     def _may_grow(self, group: int) -> bool:
-        """Whether weights and regions allow several layers, which more layers only break; groups apart hold less."""
+        """Whether weights and regions allow several layers, which more only break; groups apart and nests hold less."""
         machine, layers, weights = self.machine, members(group), self.rules.geometry.weight_bytes
         room = machine.activation_capacity if machine.is_shared else machine.weight_capacity
-        if not machine.groups_apart and sum(weights[v] for v in layers) > room * machine.cores:
+        is_held = not self.rules.units and all(group & ~joined(1 << v for v in nest) for nest in self.rules.nests)
+        if is_held and sum(weights[v] for v in layers) > room * machine.cores:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
-from typing import Any, TypedDict
+from typing import Any, Literal, TypedDict
 
 from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
@@ -19,6 +19,8 @@ MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where by
 MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
 PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
 PAPER = Technology()
+Plans = Literal["all", "paper"]  #: every kind of plan; or held subgraphs in one piece, and single layers
+PLANS: tuple[Plans, ...] = ("all", "paper")
 
 
 class MachineFields(TypedDict, total=False):
@@ -31,6 +33,7 @@ class MachineFields(TypedDict, total=False):
     mapper: Mapper | None
     groups_apart: bool
     connected: Connected
+    plans: Plans
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,10 @@ class Machine:
     groups_apart
         Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py).
     connected
-        Which layers may share a subgraph: "all", or "paper" by edges among them only (simulator/partition/connected.py).
+        Which layers may share a subgraph: "all", or "paper": by edges among them only (simulator/connected.py).
+    plans
+        "all": also several layers in one loop nest (simulator/model/nests). "paper": subgraphs that are held, and
+        single layers.
 
     Raises
     ------
@@ -73,6 +79,7 @@ class Machine:
     mapper: Mapper = field(default_factory=Enumerate)
     groups_apart: bool = False
     connected: Connected = "all"
+    plans: Plans = "all"
 
     def __post_init__(self) -> None:
         check_count("cores", self.cores, MAX_COUNT)
@@ -83,6 +90,8 @@ class Machine:
             raise ValueError(f"connected must be one of {', '.join(CONNECTED)}, got {self.connected!r}")
         if self.groups_apart and self.cores > 1:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
+        if self.plans not in PLANS:
+            raise ValueError(f"plans must be one of {', '.join(PLANS)}, got {self.plans!r}")
         if self.max_regions is not None:
             check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if not isinstance(self.mapper, Mapper):
@@ -161,6 +170,7 @@ class Accelerator:
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
     groups_apart: bool = False  #: subgraphs may run one group of channels (one head) after the other
     connected: Connected = "all"  #: which layers may share a subgraph, or "paper": by edges among them only
+    plans: Plans = "all"  #: which kinds of plans there are
 
     def __post_init__(self) -> None:
         separate = self.global_buffer is not None or self.weight_buffer is not None
@@ -184,6 +194,11 @@ class Accelerator:
         """Everything but the buffers."""
         return Machine(**{each.name: getattr(self, each.name) for each in fields(Machine)})
 
+    @property
+    def connection(self) -> Connected:
+        """What connects the layers of a subgraph: the paper's rule also where only the paper's plans are used."""
+        return "paper" if self.plans == "paper" else self.connected
+
     def __repr__(self) -> str:
         return changes(self)
 
@@ -196,6 +211,8 @@ class Accelerator:
             del content["groups_apart"]
         if self.connected == "all":
             del content["connected"]
+        if self.plans == "all":
+            del content["plans"]
         return content
 
     @property

@@ -118,7 +118,7 @@ class Problem:
         return tuple(
             tuple(offset + v for v in layers)
             for network, offset in zip(self.networks, self.offsets)
-            for layers in siblings(network, self.accelerator.connected)
+            for layers in siblings(network, self.accelerator.connection)
         )
 
     @cached_property
@@ -131,7 +131,7 @@ class Problem:
         return tuple(map(tuple, found))
 
     def near(self, v: int) -> list[int]:
-        """Return the layers that are joined with a layer: those it reads, those that read it, its siblings; again where again."""
+        """Return the layers that are joined with a layer, again for each way: it reads them, they read it, siblings."""
         found = [*self.producers[v], *self.consumers[v]]
         for i in self.siblings_of[v]:
             found += [u for u in self.siblings[i] if u != v]
@@ -230,7 +230,7 @@ class Problem:
             if not isinstance(partition, Partition) or partition.network_name != network.name:
                 given = partition.network_name if isinstance(partition, Partition) else partition
                 raise ValueError(f"initial needs a partition of network {network.name!r}, got {given!r}")
-            for group in order_subgraphs(network, partition.subgraphs, connected=self.accelerator.connected):
+            for group in order_subgraphs(network, partition.subgraphs, connected=self.accelerator.connection):
                 for v in group:
                     labels[offset + v] = offset + group[0]
         return labels

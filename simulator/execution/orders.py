@@ -1,4 +1,4 @@
-"""Counts a subgraph by how it runs: with all regions and weights on chip, or in the loops of a single layer."""
+"""Counts a subgraph by how it runs: with all regions and weights on chip, or in the loops of a layer or a nest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.walk import walk
 from simulator.execution.group import group_of
-from simulator.execution.layer import LayerPlan, count_dealt, count_layer, dealt_cycles
+from simulator.execution.layer import LayerPlan, count_dealt, count_loops, dealt_cycles
 
 
 def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
@@ -41,23 +41,23 @@ def hold(setting: Setting, part: Part, plan: Plan) -> Count:
 
 
 def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Count:
-    """Return the count of a single layer whose loops say what stays on chip and what passes.
+    """Return the count of a single layer, or of a nest, whose loops say what stays on chip and what passes.
 
     With several cores each runs its part, or one runs everything. Each port to DRAM takes its share of the traffic, and
     what a core gets from other ports crosses.
     """
-    if len(part.layers) != 1:
-        raise Miss(f"{len(part.layers)} layers in the loops of one")
-    (v,) = part.layers
     accelerator = setting.accelerator
     alignment = accelerator.technology.channel_alignment
     if accelerator.cores > 1 and part.lies.on_chip:
         raise Miss("loop orders do not have tensors on chip whose channels are dealt to all cores")
+    if accelerator.cores > 1 and len(part.layers) > 1:
+        raise Miss("several cores share the loops of a single layer only")
     if scheme in ("channels", "held"):
+        (v,) = part.layers
         asked = accelerator.cores, accelerator.batch, alignment
         cycles = dealt_cycles(part.network, v, scheme, *asked, accelerator.technology)
         return count_dealt(part.network, v, plan, scheme, *asked)._replace(compute_cycles=cycles)
-    count = count_layer(part.network, v, plan, accelerator.batch, alignment, part.lies)
+    count = count_loops(part.network, part.layers, plan, accelerator.batch, alignment, part.lies)
     count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count

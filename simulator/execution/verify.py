@@ -25,7 +25,7 @@ from simulator.execution.count.part import Part
 from simulator.execution.count.scheme import derive_scheme, paper_cells
 from simulator.execution.count.stays import NOTHING_STAYS
 from simulator.execution.judge import first_wrong, judge, where
-from simulator.execution.layer import LayerPlan, run_parts, run_scaled
+from simulator.execution.layer import LayerPlan, run_loops_scaled, run_parts
 from simulator.execution.printed import check_printed
 from simulator.execution.value.addressed import AddressedMemory, Addresses
 from simulator.execution.value.arithmetic import Arithmetic, Block
@@ -176,7 +176,7 @@ def _notes(shrunk: dict[int, int], smaller: int, accelerator: Accelerator, full:
     for factor, count in sorted(shrunk.items()):
         notes.append(f"{count} subgraph{'s' * (count > 1)} ran on maps scaled down by {factor}, with the same tile")
     if smaller:
-        notes.append(f"{smaller} single layer{'s' * (smaller > 1)} ran smaller, in the same loop order")
+        notes.append(f"{smaller} loop nest{'s' * (smaller > 1)} ran smaller, in the same loop order")
     if accelerator.batch > 1:
         notes.append("one sample was executed; the samples of a batch repeat it")
     return tuple(notes)
@@ -229,7 +229,7 @@ def run_subgraph(
 ) -> bool:
     """Execute the values of one subgraph; raises Miss if anything is not as claimed.
 
-    Returns whether a single layer was scaled down. stays: what other steps left on chip and in DRAM. The loops of a
+    Returns whether loops were scaled down. stays: what other steps left on chip and in DRAM. The loops of a
     layer run separately: its inputs there are only compared, and its output is put there whole.
     """
     rules, lies = model.rules, NOTHING_STAYS if stays is None else stays.here
@@ -241,13 +241,14 @@ def run_subgraph(
     if price.loops is not None:
         if memory is not None:
             memory.fill()
-        (v,) = part.layers
         plan = LayerPlan._make(price.loops[: len(LayerPlan._fields)])
         word = rules.geometry.technology.channel_alignment
         if price.scheme in ("channels", "held"):
-            cores, is_full = rules.cores, scale.channels is None
+            (v,), cores, is_full = part.layers, rules.cores, scale.channels is None
             return run_parts(rules.geometry.network, v, plan, price.scheme, cores, rules.batch, word, is_full)
-        return run_scaled(rules.geometry.network, v, plan, rules.batch, word, scale.channels is None, lies)
+        return run_loops_scaled(
+            rules.geometry.network, part.layers, plan, rules.batch, word, scale.channels is None, lies
+        )
     if rules.cores > 1:
         run_on_cores(model, price, scale, stays, memory)
         return False

@@ -9,6 +9,7 @@ from simulator.model.layer.least_room import one_pass
 from simulator.model.price import Price, Shortage
 from simulator.model.pricing import SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry, Subgraph
+from workloads.display import span
 
 OFTEN = 4  #: times; our choice: what is moved more often than that is named
 
@@ -33,12 +34,14 @@ def compulsory_bytes(geometry: Geometry, batch: int) -> int:
 
 
 def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
-    """Return the bytes of activations and weights of one core in which a single layer moves everything once.
+    """Return the bytes of activations and weights of one core in which a layer, or a nest, moves everything once.
 
     On several cores: to hold it as it is shared now, or with its channels dealt.
     """
     if model.rules.has_loop_orders:
-        return one_pass(model.rules.loop_layer(model.subgraph.layers[0]))
+        loops = model.rules.loops_of(model.subgraph.layers)
+        assert loops is not None, "it is streamed"
+        return one_pass(loops)
     if model.in_loops_only:
         return one_pass(model.loop_way(price).loops)
     shared = [need for way, need in zip(model.ways, model.least_needs) if way.scheme == price.scheme]
@@ -48,7 +51,7 @@ def _enough(model: SubgraphModel, price: Price) -> tuple[int, int]:
 def rereads(
     names: Sequence[Sequence[str]], models: Sequence[SubgraphModel], prices: Iterable[Price | Shortage]
 ) -> Iterator[Reread]:
-    """Yield what single layers move more than OFTEN times; a layer that is held moves everything once."""
+    """Yield what layers and nests move more than OFTEN times; what is held moves everything once."""
     for group, model, price in zip(names, models, prices):
         if isinstance(price, Shortage) or not price.is_streamed:
             continue
@@ -60,4 +63,4 @@ def rereads(
         }
         for what, (size, once) in moved.items():
             if size > OFTEN * once:
-                yield Reread(group[0], what, size / once, *_enough(model, price))
+                yield Reread(span(group), what, size / once, *_enough(model, price))

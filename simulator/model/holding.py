@@ -8,6 +8,7 @@ from typing import Any
 from simulator.model.kept import Kept
 from simulator.model.price import Shortage
 from simulator.model.rules import PricingRules
+from simulator.model.schemes.looped import LoopWay
 from simulator.model.schemes.ways import OneCore, ways_of
 from simulator.model.subgraph.apart import groups_apart
 from simulator.model.subgraph.regions import Region, Tiling, activation_bytes
@@ -34,6 +35,13 @@ class Holding:
         self._work: dict[tuple[TileShape, bool], Any] = {}
         self.in_loops_only = rules.cores > 1 and self._has_attention  #: no way holds it
         self._rule_broken = self._check_alone() if self.is_single else self._check_rules()
+
+    @property
+    def loop_ways(self) -> tuple[LoopWay, ...]:
+        """The ways to run a single layer, or a nest, in a loop order; none on several cores with a kept tensor."""
+        if self.rules.cores > 1 and self.subgraph.on_chip:
+            return ()
+        return self.rules.loop_ways(self.subgraph.layers, self.kept)
 
     @property
     def rule_broken(self) -> Shortage | None:

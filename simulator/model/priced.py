@@ -49,7 +49,7 @@ def price_partition(
     network, or an unknown tile rule.
     """
     check_partition(network, partition)
-    check_connected(network, partition.subgraphs, accelerator.connected)
+    check_connected(network, partition.subgraphs, accelerator.connection)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
     models, steps = models_of(rules, partition)

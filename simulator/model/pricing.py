@@ -3,8 +3,8 @@
 `SubgraphModel` holds what does not depend on the capacities, so that a search can price the same layers for another
 memory in microseconds. Of all that fits, `price` picks what is cheapest in the given metric: the tile and the samples
 at once of a subgraph whose regions and weights are all on chip (Cocco, Sec. 3.1, stage 1, leaves the tile open), how
-several cores share it (schemes/ways.py), and the loop order of a single layer (cheapest.py). Ties go to the least EMA,
-then energy, latency, and the larger tile.
+several cores share it (schemes/ways.py), and the loop order of a single layer, or of a nest of several (nests/). Ties
+go to the least EMA, then energy, latency, and the larger tile.
 """
 
 from __future__ import annotations
@@ -89,11 +89,12 @@ class SubgraphModel(Holding):
             room = activation_room - way.weight_need if rules.is_shared else activation_room
             if room >= 0 and (rules.is_shared or way.weight_need <= weight_capacity):
                 prices += [self._held(way, *each) for each in self._held_plans(way, room)]
-        if self.loop_ways and (rules.cores > 1 or not prices):
+        if self.loop_ways and (rules.cores > 1 or not self.is_single or not prices):
             found = self._in_loops(activation_room, weight_capacity, goal)
             if isinstance(found, Shortage) and not prices:
-                held = self._shortage(activation_room, weight_capacity)
-                is_less = rules.is_shared and rules.cores > 1 and (held.needed_bytes or 0) < (found.needed_bytes or 0)
+                held, may_choose = self._shortage(activation_room, weight_capacity), not self.is_single
+                may_choose = may_choose or (rules.is_shared and rules.cores > 1)
+                is_less = may_choose and (held.needed_bytes or 0) < (found.needed_bytes or 0)
                 return held if is_less else found
             prices += [found] if isinstance(found, Price) else []
         if not prices:
@@ -122,7 +123,10 @@ class SubgraphModel(Holding):
     def layer_cycles(self, price: Price) -> dict[int, int]:
         """Return the cycles of each layer in a price of this subgraph; they add up to its compute_cycles."""
         if price.loops is not None:
-            return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
+            if self.is_single:
+                return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
+            layers, crew = self.rules.geometry.network.layers, self.rules.crew
+            return {v: crew.cycles(layers[v], self.rules.batch) for v in self.subgraph.layers}
         way = self.way(price)
         return way.layer_cycles(self._found(way, price.tile)[0])
 
@@ -140,12 +144,16 @@ class SubgraphModel(Holding):
 
     def _least_beside(self) -> int:
         """Return the least bytes that it needs in the activation buffer, not counting kept tensors."""
-        if not self.is_single:
-            return self.least_activation + (self.least_weights if self.rules.is_shared else 0)
-        if not self.rules.has_loop_orders:
-            return 0
-        layer = self.rules.loop_layer(self.subgraph.layers[0], self.kept)
-        return least_room(layer, self.rules.is_shared).activation
+        if self.is_single:
+            return self._least_looped().activation if self.rules.has_loop_orders else 0
+        held = self.least_activation + (self.least_weights if self.rules.is_shared else 0)
+        return min(held, self._least_looped().activation) if self.loop_ways else held
+
+    def _least_looped(self) -> Room:
+        """Return the least memory in which one core runs this layer, or nest, in a loop order."""
+        layer = self.rules.loops_of(self.subgraph.layers, self.kept)
+        assert layer is not None, "it has loop orders"
+        return least_room(layer, self.rules.is_shared)
 
     def _beside_kept(self, shortage: Shortage, kept_bytes: int) -> Shortage:
         """Return the shortage in terms of the whole buffer."""
@@ -200,30 +208,22 @@ class SubgraphModel(Holding):
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return the price of a single layer in its cheapest loop order and way of sharing it.
+        """Return the price of a single layer, or a nest, in its cheapest loop order and way of sharing it.
 
         A mapper changes only how long its updates take; words move as often as without one.
         """
-        rules, (v,) = self.rules, self.subgraph.layers
+        rules = self.rules
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         prices = []
         for way in self.loop_ways:
-            cycles = rules.crew.cycles(way.part, way.samples)
-            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles * rules.bandwidth))
+            plan = cheapest_plan(way.loops, room, goal.of_cycles(rules.crew.looped_cycles(way) * rules.bandwidth))
             prices += [] if plan is None else [self.looped(way, plan)]
         if prices:
             return min(prices, key=lambda price: self._rank(price, goal))
-        least = least_room(rules.loop_layer(v, self.kept), rules.is_shared)
+        least = self._least_looped()
         if room.weights is not None and least.activation <= room.activation:
             return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
         return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
-
-    @property
-    def loop_ways(self) -> tuple[LoopWay, ...]:
-        """The ways to run a single layer in a loop order; none on several cores if one of its tensors is kept."""
-        if not self.is_single or (self.rules.cores > 1 and self.subgraph.on_chip):
-            return ()
-        return self.rules.loop_ways(self.subgraph.layers[0], self.kept)
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:
@@ -236,17 +236,17 @@ class SubgraphModel(Holding):
         return [(need.activation, need.weights) for way in self.loop_ways for need in needs(way.loops)]
 
     def loop_way(self, price: Price) -> LoopWay:
-        """Return the way in which a price of this layer runs in a loop order."""
+        """Return the way in which a price of this layer, or nest, runs in a loop order."""
         return next(way for way in self.loop_ways if way.scheme == price.scheme)
 
     def looped(self, way: LoopWay, plan: LoopPlan) -> Price:
-        """Return the price of a single layer in a loop order, as all cores run it."""
+        """Return the price of a single layer, or a nest, in a loop order, as all cores run it."""
         rules = self.rules
         moved = plan.totals
         is_streamed = moved.ema_weight_bytes > self.weights or moved.ema_input_bytes > rules.batch * self.inputs
-        cycles = rules.crew.cycles(way.part, way.samples)
+        cycles = rules.crew.looped_cycles(way)
         if not rules.mapper.is_flat:
-            cycles = rules.mapper.work(way.part, way.samples, 1, plan.tile).cycles
+            cycles = rules.mapper.work(way.parts[0], way.samples, 1, plan.tile).cycles
         return Price(
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             moved.ema_weight_bytes, moved.ema_input_bytes, moved.ema_output_bytes,

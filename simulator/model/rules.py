@@ -10,6 +10,7 @@ from simulator.model.kept import Kept
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
+from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
 from simulator.model.subgraph.apart import units_of
@@ -17,6 +18,8 @@ from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
 from workloads.network.network import Network
+
+Layers = tuple[int, ...]  #: ids, ascending
 
 
 class PricingRules:
@@ -48,8 +51,10 @@ class PricingRules:
         self.bandwidth = accelerator.dram_bytes_per_cycle
         self.units = units_of(geometry.network) if accelerator.groups_apart else []
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
-        self._loop_layers: dict[tuple[int, Kept | None], LoopLayer] = {}
-        self._loop_ways: dict[tuple[int, Kept | None], tuple[LoopWay, ...]] = {}
+        has_nests = accelerator.plans == "all" and accelerator.cores == 1 and self.mapper.is_flat
+        self.nests = nests_of(geometry.network) if has_nests else {}  #: several layers in one loop nest
+        self._loop_layers: dict[tuple[Layers, Kept | None], LoopLayer | None] = {}
+        self._loop_ways: dict[tuple[Layers, Kept | None], tuple[LoopWay, ...]] = {}
         self.cycles = [self._least_cycles(v) for v in range(len(geometry.network.layers))]
         self._goals: dict[tuple[int, int], Goal] = {}
 
@@ -65,17 +70,31 @@ class PricingRules:
 
     def loop_layer(self, v: int, kept: Kept | None = None) -> LoopLayer:
         """Return a layer as its loops see it."""
-        if (v, kept) not in self._loop_layers:
-            network, technology = self.geometry.network, self.geometry.technology
-            self._loop_layers[v, kept] = loop_layer(network, v, self.batch, technology, kept)
-        return self._loop_layers[v, kept]
+        found = self.loops_of((v,), kept)
+        assert found is not None, "every layer has a loop order"
+        return found
 
-    def loop_ways(self, v: int, kept: Kept | None = None) -> tuple[LoopWay, ...]:
-        """Return the ways to run a layer in a loop order; on several cores only if none of its tensors is kept."""
-        if (v, kept) not in self._loop_ways:
-            loops = self.loop_layer(v, kept if self.cores == 1 else None)
-            self._loop_ways[v, kept] = loop_ways(self.geometry.network.layers[v], loops, self.crew.deal)
-        return self._loop_ways[v, kept]
+    def loop_ways(self, layers: Layers, kept: Kept | None = None) -> tuple[LoopWay, ...]:
+        """Return the ways to run a layer, or a nest, in a loop order; none for other sets of layers.
+
+        On several cores only if none of a layer's tensors is kept; a nest is for one core.
+        """
+        if (layers, kept) not in self._loop_ways:
+            loops = self.loops_of(layers, kept if self.cores == 1 else None)
+            parts = tuple(self.geometry.network.layers[v] for v in layers)
+            self._loop_ways[layers, kept] = () if loops is None else loop_ways(parts, loops, self.crew.deal)
+        return self._loop_ways[layers, kept]
+
+    def loops_of(self, layers: Layers, kept: Kept | None = None) -> LoopLayer | None:
+        """Return a layer, or a nest, as its loops see it; None for other sets of layers."""
+        if (layers, kept) not in self._loop_layers:
+            network, technology = self.geometry.network, self.geometry.technology
+            if len(layers) == 1:
+                found: LoopLayer | None = loop_layer(network, layers[0], self.batch, technology, kept)
+            else:
+                found = nest_of(self.nests, network, layers, self.batch, technology, kept)
+            self._loop_layers[layers, kept] = found
+        return self._loop_layers[layers, kept]
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
         """Return what to minimize with buffers of these bytes, without the cycles of a layer."""
@@ -97,7 +116,7 @@ class PricingRules:
             return crew.cycles(layer, crew.batch)
         technology, samples = crew.geometry.technology, -(-crew.batch // crew.teams)
         shared = crew.mapper.cycles(layer, samples, crew.bands, technology)
-        looped = [crew.cycles(way.part, way.samples) for way in self.loop_ways(v)]
+        looped = [crew.looped_cycles(way) for way in self.loop_ways((v,))]
         return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
 
 

@@ -30,10 +30,24 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
     if price.loops is None:
         return held_course(model, price, slots_per_cycle)
-    (v,) = model.subgraph.layers
-    loops = model.loop_way(price).loops
-    course = loop_course(loops, price.loops, v, price.compute_cycles * slots_per_cycle, MOST_STEPS)
+    loops, layers = model.loop_way(price).loops, model.subgraph.layers
+    course = loop_course(loops, price.loops, layers[-1], price.compute_cycles * slots_per_cycle, MOST_STEPS)
+    if len(layers) > 1:
+        cycles = model.layer_cycles(price)
+        return of_all_layers(course, {v: cycles[v] * slots_per_cycle for v in layers})
     return with_crossing(course, model, price, loops.team.shared) if price.crossbar_bytes else course
+
+
+def of_all_layers(course: Course, slots: dict[int, int]) -> Course:
+    """Return the stages of a nest with what they compute shared out to its layers, which have so many slots in all."""
+    total, ends = sum(slots.values()), [0]
+    for stage in course.stages:
+        ends.append(ends[-1] + sum(each for _, each in stage.computing))
+    stages = [
+        stage._replace(computing=tuple((v, each * last // total - each * first // total) for v, each in slots.items()))
+        for stage, first, last in zip(course.stages, ends, ends[1:])
+    ]
+    return course._replace(stages=tuple(stages))
 
 
 def with_crossing(course: Course, model: SubgraphModel, price: Price, shared: Shared) -> Course:

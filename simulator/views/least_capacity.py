@@ -24,7 +24,7 @@ Way = tuple[int, int]  #: bytes of activations and of weights
 
 
 class Need(NamedTuple):
-    """What a subgraph takes at least where it is held, bytes of one core; a single layer may pass in pieces instead."""
+    """What a subgraph takes at least where it is held, bytes of one core; layers and nests may pass in pieces."""
 
     activation_bytes: int
     weight_bytes: int
@@ -45,7 +45,7 @@ class LeastCapacity:
     """
 
     network: str
-    streaming: bool  #: whether single layers may pass in pieces, in whatever loop order takes least
+    streaming: bool  #: whether layers and nests may pass in pieces, in whatever loop order takes least
     shared_buffer: int | None  #: if activations and weights share one
     global_buffer: int | None  #: the least of all pairs
     weight_buffer: int | None  #: the least next to that
@@ -159,15 +159,16 @@ def least_ways(model: SubgraphModel, streaming: bool = True) -> Sequence[Way]:
     if isinstance(model, GivenScheme):
         return [*model.least_needs, *(model.loop_needs if streaming else [])]
     if not streaming or not model.is_single:
-        is_looped = model.is_single and (model.rules.has_loop_orders or model.in_loops_only)
-        return [need_of(model)[:2]] if is_looped else model.least_needs
+        if model.is_single and (model.rules.has_loop_orders or model.in_loops_only):
+            return [need_of(model)[:2]]
+        return [*model.least_needs, *(model.loop_needs if streaming else [])]
     held = [] if model.rules.has_loop_orders else model.least_needs
     return [*held, *model.loop_needs]
 
 
 def need_of(model: SubgraphModel, reserved: Reserved = NOTHING) -> Need:
     """Return what a subgraph takes that breaks no rule, in the way that takes least, with all that is kept on chip."""
-    return Need(*min(held_needs(model, reserved), key=sum), model.is_single)
+    return Need(*min(held_needs(model, reserved), key=sum), bool(model.loop_ways) or model.is_single)
 
 
 def held_needs(model: SubgraphModel, reserved: Reserved = NOTHING) -> list[Way]:

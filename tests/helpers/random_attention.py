@@ -42,6 +42,35 @@ def random_attention_in_blocks(rng: random.Random) -> Network:
     return b.build()
 
 
+def random_attention_in_layers(rng: random.Random) -> Network:
+    """Return a network of an attention in layers: scores, perhaps a scale, softmax, context, perhaps a projection.
+
+    Fewer heads of keys, a cache above them, or a map as its own keys and values; queries perhaps of a projection.
+    """
+    b = Builder("layers")
+    own, sharing = rng.choice((1, 2, 3)), rng.choice((1, 1, 2, 4))
+    inner, made, positions = rng.choice((1, 4, 8, 12)), rng.choice((1, 4, 8, 12)), rng.choice((1, 2, 3, 8, 17, 20, 40))
+    heads, second = own * sharing, list[list[str]]()
+    if rng.random() < 0.15:
+        query = b.input("x", rng.choice((2, 3, 5)), rng.randint(1, 4), own * inner)
+        heads, second = own, [[query], [query]]
+    else:
+        past = rng.choice((0, rng.randint(0, positions - 1)))
+        query = b.input("q", rng.choice((1, 2, 6, 30)), rng.choice((1, 1, 3)), heads * inner)
+        if rng.random() < 0.3:
+            query = b.fc("query", query, heads * inner)
+        for part, width in (("k", own * inner), ("v", own * made)):
+            rows = [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
+            second.append([*rows, b.input(part, positions - past, 1, width)])
+    scores = b.matmul("scores", query, second[0], heads, transpose=True, operand_heads=own)
+    if rng.random() < 0.3:
+        scores = b.mul("scaled", [scores])
+    context = b.matmul("context", b.softmax("softmax", scores), second[1], heads, operand_heads=own)
+    if rng.random() < 0.5:
+        b.fc("out", context, 8)
+    return b.build()
+
+
 def random_decoder(rng: random.Random, in_blocks: bool = False) -> Network:
     """Return a small decoder layer: grouped queries, a cache (or none), perhaps one attention; gated feed-forward."""
     b = Builder("decoder")

@@ -12,15 +12,20 @@ from simulator.accelerator import Accelerator
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.random_apart import random_apart_network
-from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
+from tests.helpers.random_attention import (
+    random_attention_in_blocks,
+    random_attention_in_layers,
+    random_attention_product,
+    random_decoder,
+)
 from tests.helpers.random_problems import random_net
 from workloads import Bits, Builder, Experts, NetworkError
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
 
 #: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other; attention
-#: in blocks
-KINDS = ("rows", "bits", "experts", "apart", "blocks")
+#: in blocks, as one layer or as a nest of layers
+KINDS = ("rows", "bits", "experts", "apart", "blocks", "nests")
 
 
 def random_language_net(seed: int, kind: str) -> Network:
@@ -28,7 +33,7 @@ def random_language_net(seed: int, kind: str) -> Network:
     rng = random.Random(seed)
     while True:
         network = _of_kind(rng, kind)
-        if kind == "bits" or (kind in ("experts", "apart", "blocks") and rng.random() < 0.3):
+        if kind == "bits" or (kind in ("experts", "apart", "blocks", "nests") and rng.random() < 0.3):
             network = with_random_bits(network, rng)
         if geometry_of(network) is not None:
             return network
@@ -39,6 +44,8 @@ def _of_kind(rng: random.Random, kind: str) -> Network:
         return _with_experts(rng)
     if kind == "blocks":
         return random_attention_in_blocks(rng) if rng.random() < 0.3 else random_decoder(rng, in_blocks=True)
+    if kind == "nests":
+        return random_attention_in_layers(rng) if rng.random() < 0.6 else random_decoder(rng)
     if kind == "apart" and rng.random() < 0.7:
         return random_apart_network(rng.randrange(10**6))
     return random_decoder(rng) if kind == "apart" else _with_rows(rng, rng.randrange(10**6))

@@ -5,9 +5,9 @@ once and what windows meet read once on chip, model outputs written to DRAM. In 
 readers left costs one load.
 
 Some layers always run alone: together with any layer that is joined with them (by an edge, or as a sibling) and all
-layers between they do not fit, and every subgraph with more layers has such a pair. Then all their steps can be looked at: each input comes from DRAM, or is kept, or
-both, and likewise the output, with all the room that is left. The cost of their cheapest step without its own crossings
-is their floor. A tensor crosses DRAM both ways in every plan
+layers between they do not fit, and every subgraph with more layers has such a pair. Then all their steps can be looked
+at: each input comes from DRAM, or is kept, or both, and likewise the output, with all the room that is left. The cost
+of their cheapest step without its own crossings is their floor. A tensor crosses DRAM both ways in every plan
 
     if it is larger than the buffer, or its maker always runs alone and cannot hold it: then it is written; and a reader
     that cannot run with the maker reads it there at least once
@@ -110,7 +110,8 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
 def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
     """Return the least cost of a layer that may run alone or with others: the lower of the two cases.
 
-    With others it runs with one that it is joined with and all layers between, and the room that those take is not left for it.
+    With others it runs with one that it is joined with and all layers between, and the room that those take is not left
+    for it.
     """
     if question.inside is None or len(set(question.network.producers[v])) > MOST_INPUTS:
         return 0.0

@@ -33,7 +33,7 @@ def apart(
     problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, layers: Sequence[int]
 ) -> Iterator[Siblings]:
     """Yield them for every tensor that costs bytes to load; layers: those that S may have. None by our rule."""
-    if problem.accelerator.connected == "all":
+    if problem.accelerator.connection == "all":
         return
     paths = _Paths(problem, costs, hulls, layers)
     inside = set(layers)

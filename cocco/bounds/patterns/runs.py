@@ -56,7 +56,7 @@ class Runs:
         self.costs: dict[tuple[int, int, int], float] = {}
 
     def _linked(self, shown: int) -> list[int]:
-        """Return per layer those linked to it in one step: its readers and siblings, directly or through layers outside."""
+        """Return per layer those linked to it in one step: its readers, its siblings, or through layers outside."""
         order, layers, linked = self.order, self.layers, [0] * self.order.count
         every = (1 << order.count) - 1
         for v in members(shown):

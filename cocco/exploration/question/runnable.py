@@ -1,7 +1,8 @@
 """Rule out, before any search, the memories of a question that certainly cannot run its networks.
 
-A layer runs alone, perhaps while some of its own tensors are kept, or in a subgraph with one that it is joined with. If a memory has
-room for neither, no plan runs in it. The memories that are left may still fail: a search or a proof will tell.
+A layer runs alone, perhaps while some of its own tensors are kept, or in a subgraph with one that it is joined with.
+If a memory has room for neither, no plan runs in it. The memories that are left may still fail: a search or a proof
+will tell.
 """
 
 from __future__ import annotations

@@ -23,7 +23,8 @@ def greedy(
 ) -> tuple[list[int], float]:
     """Return labels and Formula 1: start from single layers and fuse the best pair until no fusion saves anything.
 
-    A pair is two joined subgraphs with no path through others from one to the other, which would become a cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
+    A pair is two joined subgraphs with no path through others from one to the other, which would become a cycle. The
+    benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
     stream, noise: each benefit is scaled by a random factor, at least 1 - noise, so that each stream gives another
     partition (our choice: founders of a search).
     fixed: groups that stay as they are and can run one after another; the other layers are fused around them.

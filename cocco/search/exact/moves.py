@@ -148,8 +148,9 @@ class Moves:
         with the ancestors of w that have not run. Complete: a connected S whose producers have run or are in S is a
         union of such closures; as long as part of it is missing, something joins the part built so far with a layer w
         of the rest. It is no edge from w, since the part is closed; so w reads the part or is a sibling, and the
-        ancestors of w are in S. Sound: w and its ancestors are connected by edges, and joined with the part. Growth stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only
-        run alone runs at once: that excludes no order of the others.
+        ancestors of w are in S. Sound: w and its ancestors are connected by edges, and joined with the part. Growth
+        stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only run alone
+        runs at once: that excludes no order of the others.
         """
         if executed in self.groups:
             return self.groups[executed]

@@ -88,7 +88,7 @@ def sets_of_consumers(network: Network) -> list[int]:
 
 
 def sets_of_siblings(question: KeepQuestion) -> list[int]:
-    """Return per layer the layers that may share a step with it without an edge, itself included where there are any."""
+    """Return per layer those joined with it without an edge, itself among them where there are any."""
     found = [0] * len(question.network.layers)
     for layers in siblings(question.network, question.connected):
         together = sum(1 << v for v in layers)

@@ -22,6 +22,7 @@ import numpy as np
 
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
+from simulator.model.layer.least_room import needs
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -133,12 +134,29 @@ cdef class Kernel:
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
         ways = [
-            rules[i].loop_ways(v) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
+            rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
+        ways += [problem.rules[i].loop_ways(layers) for i, layers in _nests_of(problem)]  # of one core, one each
         self.loops = LoopLayers([way.loops for each in ways for way in each])
         self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
-        self.net.loop_cycles = self._hold([rule.crew.cycles(way.part, way.samples) for each in ways for way in each])
+        self.net.loop_cycles = self._hold([rule.crew.looped_cycles(way) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
+        self._fill_nests(problem)
+
+    def _fill_nests(self, problem):
+        """The nests of all networks, and by layer those that contain it."""
+        found, at = _nests_of(problem), [[] for _ in range(problem.size)]
+        self.net.nests = <Nest*>self._hold([0] * (len(found) * (sizeof(Nest) // sizeof(i64))))
+        for k, (i, layers) in enumerate(found):
+            rules, offset = problem.rules[i], problem.offsets[i]
+            smallest = needs(rules.loops_of(layers))
+            ids = [offset + v for v in layers]
+            self.net.nests[k].layers, self.net.nests[k].count = self._hold(ids), len(ids)
+            self.net.nests[k].made = offset + rules.nests[layers].result
+            self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
+            for v in ids:
+                at[v].append(k)
+        self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))
 
     def _fill_cores(self, problem, layers):
         """What layers take and how long where cores share them, or groups of channels run one after the other."""
@@ -175,19 +193,28 @@ cdef class Kernel:
     def _fill_kept_layers(self, problem):
         """What is needed to see a layer as its loops do beside kept tensors."""
         first_input = problem.size
-        self.own_layers = self.kept_layers = <KeptLayer*>calloc(problem.size + 1, sizeof(KeptLayer))
+        count = problem.size + len(_nests_of(problem))
+        self.own_layers = self.kept_layers = <KeptLayer*>calloc(count + 1, sizeof(KeptLayer))
         if self.kept_layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
+        place = problem.size
         for rules, offset in zip(problem.rules, problem.offsets):
             network = rules.geometry.network
             if rules.has_loop_orders:
                 for v in range(len(network.layers)):
-                    self._fill_kept_layer(network, rules.loop_layer(v), v, first_input, offset)
+                    asked = network.operands[v], network.layers[v], first_input, offset
+                    self._fill_kept_layer(offset + v, v, network, rules.loop_layer(v), *asked)
+            for layers, nest in rules.nests.items():
+                asked = nest.operands, nest.layer(network), first_input, offset
+                self._fill_kept_layer(place, nest.result, network, rules.loops_of(layers), *asked)
+                place += 1
             first_input += len(network.inputs)
 
-    def _fill_kept_layer(self, network, layer, v, first_input, offset):
-        cdef KeptLayer* into = &self.kept_layers[offset + v]
-        (producers, is_new, places, whole), numbers = _kept_numbers(network, layer, v, first_input, offset)
+    def _fill_kept_layer(self, place, made, network, layer, operands, found, first_input, offset):
+        cdef KeptLayer* into = &self.kept_layers[place]
+        lists, numbers = _kept_numbers(network, layer, operands, found, first_input, offset)
+        producers, is_new, places, whole, inputs = lists
+        into.inputs, into.input_count, into.made = self._hold(inputs), len(inputs), offset + made
         into.producers, into.is_new = self._hold(producers), self._hold(is_new)
         into.places, into.place_count, into.whole = self._hold(places), len(places), self._hold(whole)
         into.second_count, into.holes, into.groups, *seconds = numbers
@@ -490,6 +517,11 @@ def _heard_of(rules, v, u):
         return rules.geometry.row_bytes[u], 0
     heard = rules.crew.deal.heard(rules.geometry.network, v, u)
     return heard.total, heard.total - heard.own
+
+
+def _nests_of(problem):
+    """Return the nests of all networks, each with the position of its network."""
+    return [(i, layers) for i, rules in enumerate(problem.rules) for layers in rules.nests]
 
 
 def _starts(lists):

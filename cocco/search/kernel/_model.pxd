@@ -4,7 +4,7 @@ from simulator.integers cimport FITS, OVERFLOW, SHORT, ceil_div, floor_div, i64,
 from simulator.model.layer.loop_layer cimport MOST_SECOND, LoopLayer
 from simulator.model.schemes.bands cimport Bands
 from simulator.model.subgraph.regions cimport Region, Tiling
-from simulator.model.subgraph.subgraph cimport Geometry, Reader, Subgraph
+from simulator.model.subgraph.subgraph cimport Geometry, Nest, Reader, Subgraph
 from simulator.model.subgraph.tiling cimport AxisRates, Steps, Tile
 from simulator.model.subgraph.updates cimport Updates
 
@@ -109,6 +109,9 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64 second_rows[MOST_SECOND]
     i64 holes           # positions of the input that no window meets
     i64 groups
+    i64* inputs         # tensors that it reads, each once
+    i64 input_count
+    i64 made            # and that it makes
 
 
 cdef inline double buffer_pj(ByteCost* rates, i64 moved, i64 written) noexcept nogil:
@@ -132,15 +135,17 @@ cdef int price(
     Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil
 cdef int price_beside(
-    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, LoopLayer* loops, Row* row
+    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, KeptLayer* also, i64* spare,
+    Row* row
 ) noexcept nogil
+cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil
+cdef bint in_nest(Net* net, Machine* m, const i64* layers, i64 count, Memory* memory) noexcept nogil
 cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil
 cdef int spread_all_rates(Net* net, Work* w) noexcept nogil
 cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noexcept nogil
 cdef void deal_out(Net* net, Machine* m, Work* w, i64 way, i64 groups) noexcept nogil
 cdef i64 allocate_regions(Net* net, Work* w) noexcept nogil
 cdef i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil
-cdef LoopLayer layer_beside(Net* net, KeptLayer* also, i64 v, Kept* kept, i64* spare) noexcept nogil
 
 
 cdef class LoopLayers:

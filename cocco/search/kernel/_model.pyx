@@ -2,7 +2,7 @@
 """The price model in machine integers: what a subgraph takes and moves, and the loop orders of a layer."""
 
 from libc.stdlib cimport calloc, free
-from libc.string cimport memcpy
+from libc.string cimport memcmp, memcpy
 
 from simulator.integers cimport gcd, mul_overflows
 from simulator.model.schemes.columns cimport ColumnsMet, Sweep

@@ -134,11 +134,13 @@ class Pricer:
         """Return what the subgraph adds to the totals; None if it does not fit.
 
         Weights that exceed the memory are detected before a model is made of the layers, which takes far longer, unless
-        the weights of one group of channels may fit.
+        they need not all be held.
         """
         problem = self.problem
+        rules, offset = problem.rules[problem.network_of[group[0]]], problem.offsets[problem.network_of[group[0]]]
         need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)
-        if len(group) > 1 and need > (weights or activations) and not problem.accelerator.groups_apart:
-            return None
+        if len(group) > 1 and need > (weights or activations) and not rules.units:
+            if tuple(v - offset for v in group) not in rules.nests:
+                return None
         answer = self.model(group).price(activations, weights)
         return total([answer], problem.accelerator) if isinstance(answer, Price) else None

@@ -12,6 +12,8 @@ from functools import lru_cache
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
+from simulator.model.layer.goal import Room
+from simulator.model.layer.least_room import can_run
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from workloads.network.layers.types import row_bytes
 
@@ -25,6 +27,18 @@ Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an elemen
 
 class Spent(Exception):
     """More layers would be priced than allowed."""
+
+
+def _fitting_nests(problem: Problem) -> list[frozenset[int]]:
+    """Return the layers of each nest that some loops of it run in this memory, as ids of the union."""
+    machine, found = problem.accelerator, []
+    room = Room(machine.activation_capacity, None if machine.is_shared else machine.weight_capacity)
+    for rules, offset in zip(problem.rules, problem.offsets):
+        for layers in rules.nests:
+            loops = rules.loops_of(layers)
+            if loops is not None and can_run(loops, room):
+                found.append(frozenset(offset + v for v in layers))
+    return found
 
 
 class SubgraphCosts:
@@ -56,6 +70,7 @@ class SubgraphCosts:
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
+        self._nests = _fitting_nests(problem)
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
@@ -134,11 +149,17 @@ class SubgraphCosts:
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
-        """Return False only if neither this set of layers nor any larger one can be held on chip.
+        """Return False only if neither this set of layers nor any larger one can run on chip.
 
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
-        S; a search that grows sets may stop where it fails. Weights of one core, the number of tensors and
-        `least_activation` only grow with the set. (A single layer that fails can still be streamed.)
+        S; a search that grows sets may stop where it fails. (A single layer that fails can still be streamed.)
+        """
+        return self._may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
+
+    def _may_hold(self, group: Group) -> bool:
+        """Return False only if neither this set of layers nor any larger one can be held.
+
+        Weights of one core, the number of tensors and `least_activation` only grow with the set.
         """
         parts = self._parts(group)
         weights = 0 if parts else -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)

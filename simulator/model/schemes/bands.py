@@ -1,7 +1,7 @@
 """Bands of columns: where the borders between cores lie, and how a core advances and what it holds in a mirrored sweep.
 
-Border b of tensor u lies at column r_u q b, with the co-prime rates r of stage 3 and one unit q for each component. Even
-cores sweep up from their border, odd ones down to it, so at every border two cores either meet or part.
+Border b of tensor u lies at column r_u q b, with the co-prime rates r of stage 3 and one unit q for each component.
+Even cores sweep up from their border, odd ones down to it, so at every border two cores either meet or part.
 """
 
 from __future__ import annotations

@@ -23,12 +23,14 @@ class LoopWay(NamedTuple):
 
     scheme: CoreScheme
     loops: LoopLayer
-    part: Layer  #: what it computes
+    parts: tuple[Layer, ...]  #: what it computes: of a nest, all layers
     samples: int
 
 
-def loop_ways(layer: Layer, loops: LoopLayer, deal: Deal) -> tuple[LoopWay, ...]:
+def loop_ways(parts: tuple[Layer, ...], loops: LoopLayer, deal: Deal) -> tuple[LoopWay, ...]:
     """Return the ways in which the cores can run a layer in a loop order; the last, or only one, is one core alone.
+
+    parts: the layer; on one core also the layers of a nest.
 
     On several cores none of its tensors may be kept on chip, because kept tensors have their channels dealt.
 
@@ -37,26 +39,26 @@ def loop_ways(layer: Layer, loops: LoopLayer, deal: Deal) -> tuple[LoopWay, ...]
     >>> import workloads
     >>> from simulator.model.layer.loops import loop_layer
     >>> vgg16 = workloads.load("vgg16")
-    >>> ways = loop_ways(vgg16.layers[1], loop_layer(vgg16, 1), Deal(3, 8))
+    >>> ways = loop_ways(vgg16.layers[1:2], loop_layer(vgg16, 1), Deal(3, 8))
     >>> [(way.scheme, way.loops.outputs, way.loops.team.alike) for way in ways]
     [('channels', 24, 2), ('alone', 64, 1)]
     """
     samples = loops.batch * loops.repeat
     if deal.cores == 1:
-        return (LoopWay("", loops, layer, samples),)
-    found = []
-    parts = Counter(_dealt_channels(loops, deal))
-    if sum(parts.values()) > 1:
+        return (LoopWay("", loops, parts, samples),)
+    (layer,), found = parts, []
+    shares = Counter(_dealt_channels(loops, deal))
+    if sum(shares.values()) > 1:
         shared: Shared = "inputs" if loops.kind in REDUCING and _part_count(loops) == 1 else ""
-        most = _team(parts, deal.cores, shared)
-        found.append(LoopWay("channels", most, _part_of(layer, loops, most), samples))
+        most = _team(shares, deal.cores, shared)
+        found.append(LoopWay("channels", most, (_part_of(layer, loops, most),), samples))
     if samples > 1:
         teams = min(samples, deal.cores)
         sizes = Counter((team + 1) * samples // teams - team * samples // teams for team in range(teams))
         dealt = Counter({_with_samples(loops, size): count for size, count in sizes.items()})
         most = _team(dealt, deal.cores, "weights" if loops.batch > 1 else "")
-        found.append(LoopWay("held", most, layer, max(sizes)))
-    found.append(LoopWay("alone", loops._replace(team=Team(deal.cores, 1, (), "all")), layer, samples))
+        found.append(LoopWay("held", most, parts, max(sizes)))
+    found.append(LoopWay("alone", loops._replace(team=Team(deal.cores, 1, (), "all")), parts, samples))
     return tuple(found)
 
 

@@ -16,6 +16,7 @@ from simulator.model.schemes.bands import Bands, derive_bands, has_border
 from simulator.model.schemes.channels import dealt_moves, dealt_weights
 from simulator.model.schemes.columns import column_moves, hold_all, rotate
 from simulator.model.schemes.dealing import Deal
+from simulator.model.schemes.looped import LoopWay
 from simulator.model.schemes.moved import CoreScheme, TeamMoves
 from simulator.model.subgraph.apart import one_group
 from simulator.model.subgraph.regions import Region, Tiling, allocate_regions, derive_tiling
@@ -56,6 +57,10 @@ class Crew(NamedTuple):
     def cycles(self, layer: Layer, samples: int) -> int:
         """Return the cycles of one core that computes all of this layer."""
         return self.mapper.cycles(layer, samples, 1, self.geometry.technology)
+
+    def looped_cycles(self, way: LoopWay) -> int:
+        """Return the cycles of the core that computes most of a layer, or of a nest, in a loop order."""
+        return sum(self.cycles(part, way.samples) for part in way.parts)
 
 
 class OneCore:

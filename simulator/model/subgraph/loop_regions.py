@@ -1,4 +1,4 @@
-"""What a single layer holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or sums.
+"""What a layer, or a nest, holds in its loop order, tensor by tensor: pieces of its inputs, and of its outputs or sums.
 
 The bytes add up to those of the order (orders.py, groups.py); shapes are rows x columns of what the windows meet.
 """
@@ -21,13 +21,17 @@ NOWHERE: Shape = (0, 0)
 
 
 def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
-    """Return the region of each tensor of a subgraph of one layer, by tensor id.
+    """Return the region of each tensor of a subgraph of one layer, or of a nest, by tensor id.
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
-    (v,) = subgraph.layers
+    first, v = subgraph.layers[0], subgraph.layers[-1]
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
+    if layer.kind == "attention" and first != v:
+        scores = prod(plan.tile) * results_of(layer, plan.slice)
+        regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes - scores)
+        regions[first] = Region(plan.tile, NOWHERE, scores, 0)
     local = [u for u in subgraph.inputs if subgraph.readers[u][0].local and u not in subgraph.on_chip]
     for u, size in _whole_bytes(subgraph, layer, plan).items():
         regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
@@ -92,7 +96,9 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     if layer.kind == "attention":
         if layer.has_second:
             return {}
-        keys, values = keys_and_values(subgraph.geometry.network.operands[subgraph.layers[0]])
+        operands = [subgraph.geometry.network.operands[v] for v in subgraph.layers]
+        of_context = operands[-1][1:] if len(operands) > 1 else ()
+        keys, values = keys_and_values(operands[0] + of_context)
         found = dict.fromkeys((keys[0], values[0]), 0)
         for u, width in ((keys[0], layer.part.reduction), (values[0], layer.part.outputs)):
             found[u] += plan.slice * row_bytes(round_up(layer, width), layer.bits.weights)

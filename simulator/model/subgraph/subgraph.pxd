@@ -21,6 +21,14 @@ cdef struct Reader:
     i64 passed          # and without its own
 
 
+cdef struct Nest:       # layers in one loop nest: simulator.model.nests; its loops are behind those of all layers
+    i64 count
+    i64* layers
+    i64 made            # the layer whose tensor it makes
+    i64 need_count      # smallest memories in which it runs: bytes of activations and of weights
+    i64* needs
+
+
 cdef struct Geometry:   # by tensor id, layers first
     i64 count           # layers
     i64 tensors
@@ -52,6 +60,9 @@ cdef struct Geometry:   # by tensor id, layers first
     LoopLayer* loops    # of several cores each layer in its ways: from loop_start[v] to loop_start[v + 1]
     i64* loop_start
     i64* loop_cycles    # by entry of `loops`, of the core that has most
+    Nest* nests         # on one core; by layer those that contain it
+    i64* nest_at
+    i64* nest_start
     i64* whole          # by tensor: bytes while it is kept (this and the next: where tensors may be kept)
     i64* moved          # bytes of one crossing of DRAM, all samples
 

@@ -73,7 +73,7 @@ def test_what_needs_all_channels_together_is_not_dealt():
     with pytest.raises(Miss, match="needs all channels together"):
         count_dealt(network, 0, LayerPlan("CT", "ring", (4, 4), apart=32), "channels", 2, 1, 8)
     rules = PricingRules(Geometry(network), Accelerator(shared_buffer=1000, cores=2), "exact")
-    assert [way.scheme for way in rules.loop_ways(0)] == ["alone"]
+    assert [way.scheme for way in rules.loop_ways((0,))] == ["alone"]
 
 
 def test_random_loop_orders_run_as_priced():

@@ -111,7 +111,9 @@ def test_it_never_costs_more_and_moves_the_same_across(seed):
     for layers in parts_of(network, rng):
         capacity, prices = int(10 ** rng.uniform(2, 4.3)), []
         for apart in (False, True):
-            rules = PricingRules(Geometry(network), Accelerator(shared_buffer=capacity, groups_apart=apart), "exact")
+            rules = PricingRules(
+                Geometry(network), Accelerator(shared_buffer=capacity, groups_apart=apart, plans="paper"), "exact"
+            )
             prices.append(SubgraphModel(rules, layers).price(capacity, 0))
         together, apart = prices
         if isinstance(apart, Shortage):
@@ -138,13 +140,13 @@ def test_attention_fits_where_one_head_does(name, length, most, before, after):
     attention = [network.index[f"l1_{part}"] for part in ("scores", "softmax", "context")]
     needs = []
     for apart in (False, True):
-        chip = Accelerator(shared_buffer=most * KiB, groups_apart=apart)
+        chip = Accelerator(shared_buffer=most * KiB, groups_apart=apart, plans="paper")
         model = SubgraphModel(PricingRules(Geometry(network), chip, "exact"), attention)
         needs.append(model.least_activation)
     assert needs == [before, after] and after <= most * KiB
     plan = Partition.from_groups(network, [["l1_scores", "l1_softmax", "l1_context"]])
-    assert not evaluate(network, plan, Accelerator(shared_buffer=most * KiB)).fits
-    chip = Accelerator(shared_buffer=most * KiB, groups_apart=True)
+    assert not evaluate(network, plan, Accelerator(shared_buffer=most * KiB, plans="paper")).fits
+    chip = Accelerator(shared_buffer=most * KiB, groups_apart=True, plans="paper")
     found = evaluate(network, plan, chip)
     assert found.fits and verify(network, plan, chip).verified
 
@@ -164,7 +166,7 @@ def test_each_group_fills_the_array_anew():
     b.matmul("context", b.softmax("softmax", scores), b.input("v", 65, 1, 16), 2)
     network, cycles = b.build(), []
     for size in (1300, 4000):
-        chip = Accelerator(shared_buffer=size, groups_apart=True)
+        chip = Accelerator(shared_buffer=size, groups_apart=True, plans="paper")
         plan = Partition.from_groups(network, [["scores", "softmax", "context"]])
         found = price_partition(network, plan, chip)
         (price,), (model,) = found.prices, found.models

@@ -62,14 +62,10 @@ cdef class KeptPrices:
         self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row
     ) except -1:
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
-        cdef LoopLayer layer
-        cdef LoopLayer* loops = NULL
         self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
-        if count == 1 and kept is not NULL and self.kernel.machine.has_loops:
-            if not self.sees_layers:
-                self.see_layers()
-            layer = layer_beside(&self.kernel.net, &self.kernel.kept_layers[layers[0]], layers[0], kept, &self.spare[0])
-            loops = &layer
+        if kept is not NULL and self.kernel.machine.has_loops and not self.sees_layers:
+            self.see_layers()
         return price_beside(
-            &self.kernel.net, &self.kernel.machine, &self.scratch.work, layers, count, &self.memory, kept, loops, row
+            &self.kernel.net, &self.kernel.machine, &self.scratch.work, layers, count, &self.memory, kept,
+            self.kernel.kept_layers, &self.spare[0] if self.sees_layers else NULL, row,
         )

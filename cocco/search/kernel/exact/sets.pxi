@@ -60,6 +60,11 @@ cdef bint all_apart(Net* net, Work* w) noexcept nogil:
 
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
+    return may_hold(net, m, w, layers, count, memory) or in_nest(net, m, layers, count, memory)
+
+
+cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
+    """Whether these layers may be held, with or without others."""
     cdef i64 need, u, k, v, height, width, band, element, room, size_h, size_w, slack_h, slack_w, least
     cdef i64 total = 0, shared = 0
     cdef bint in_parts

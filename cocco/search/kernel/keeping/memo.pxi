@@ -153,13 +153,8 @@ cdef int new_price(
 ) noexcept nogil:
     """price_beside, which the memo then has."""
     cdef int status
-    cdef LoopLayer layer
     cdef KeptEntry* entry = &memo.prices[h & (KEPT_ENTRIES - 1)]
-    if count == 1 and length > 1 and m.has_loops:
-        layer = layer_beside(net, also, layers[0], kept, spare)
-        status = price_beside(net, m, w, layers, count, memory, kept, &layer, row)
-    else:
-        status = price_beside(net, m, w, layers, count, memory, kept if length > count else NULL, NULL, row)
+    status = price_beside(net, m, w, layers, count, memory, kept if length > count else NULL, also, spare, row)
     if memo.prices_used + length > KEPT_ARENA:
         memset(memo.prices, 0, KEPT_ENTRIES * sizeof(KeptEntry))
         memo.prices_used = 0

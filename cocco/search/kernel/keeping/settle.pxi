@@ -133,7 +133,7 @@ cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i
     kept.on_chip, kept.loaded, kept.written = k.sets[0], k.sets[1], k.sets[2]
     k.status[step] = new_price(
         net, m, w, &k.memo, k.hash[step], key, k.key_length[step], count, &beside, layers, &kept,
-        &k.layers[layers[0]] if m.has_loops else NULL, k.spare, &k.rows[step],
+        k.layers, k.spare, &k.rows[step],
     )
     take_out_step(k, step)
     return OVERFLOW if k.status[step] == OVERFLOW else FITS

@@ -16,15 +16,18 @@ cdef int price(
     Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row
 ) noexcept nogil:
     """simulator.model.pricing.SubgraphModel.price: FITS with the row, or SHORT; OVERFLOW where 64 bits do not do."""
-    return price_beside(net, m, w, layers, count, memory, NULL, NULL, row)
+    return price_beside(net, m, w, layers, count, memory, NULL, NULL, NULL, row)
 
 
 cdef int price_beside(
-    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, LoopLayer* loops, Row* row
+    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, KeptLayer* also, i64* spare,
+    Row* row
 ) noexcept nogil:
-    """The same beside kept tensors; loops: of a single layer, where other than those of the network."""
-    cdef i64 left = memory.activations - memory.reserved
+    """The same beside kept tensors; also: of layers, then of nests, where some are kept; spare: room of layer_beside."""
+    cdef i64 left = memory.activations - memory.reserved, place = -1
     cdef Best best
+    cdef LoopLayer layer
+    cdef LoopLayer* loops = NULL
     cdef int status
     collect(net, w, layers, count)
     if kept is not NULL:
@@ -34,21 +37,69 @@ cdef int price_beside(
             return SHORT
     if left < 0:
         return SHORT
-    if count == 1 and m.has_loops:
-        if loops is NULL:
-            loops = &net.loops[layers[0]]
-        return price_in_loops(net, m, w, loops, net.loop_cycles[layers[0]], memory, row, &best)
+    if m.has_loops:
+        place = layers[0] if count == 1 else place_of_nest(net, layers, count, kept)
+    if place >= 0:
+        loops = &net.loops[place]
+        if kept is not NULL:
+            layer = layer_beside(net, &also[place], loops, kept, spare)
+            loops = &layer
+        if count == 1:
+            return price_in_loops(net, m, w, loops, net.loop_cycles[place], memory, row, &best)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
-    return price_ways(net, m, w, left, memory, row)
+    return price_ways(net, m, w, left, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
+
+
+cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil:
+    """The nest of exactly these ascending layers; NULL where there is none."""
+    cdef Nest* nest
+    cdef i64 i
+    for i in range(net.nest_start[layers[0]], net.nest_start[layers[0] + 1]):
+        nest = &net.nests[net.nest_at[i]]
+        if nest.count == count and not memcmp(nest.layers, layers, count * sizeof(i64)):
+            return nest
+    return NULL
+
+
+cdef i64 place_of_nest(Net* net, const i64* layers, i64 count, Kept* kept) noexcept nogil:
+    """Where the loops of these layers are, below 0 where they are no nest: simulator.model.nests.recognize.nest_of."""
+    cdef Nest* nest = nest_of(net, layers, count)
+    cdef i64 i
+    if nest is NULL:
+        return -1
+    if kept is not NULL:
+        for i in range(count):
+            if layers[i] != nest.made and has(kept.on_chip, layers[i]):
+                return -1
+    return net.count + (nest - net.nests)
+
+
+cdef bint in_nest(Net* net, Machine* m, const i64* layers, i64 count, Memory* memory) noexcept nogil:
+    """Whether a nest has all these ascending layers, and memory for its least loops."""
+    cdef Nest* nest
+    cdef i64 i, k, met
+    for i in range(net.nest_start[layers[0]], net.nest_start[layers[0] + 1]):
+        nest = &net.nests[net.nest_at[i]]
+        met = 0
+        for k in range(nest.count):
+            met += met < count and nest.layers[k] == layers[met]
+        if met < count:
+            continue
+        for k in range(0, 2 * nest.need_count, 2):
+            if m.is_shared:
+                if nest.needs[k] + nest.needs[k + 1] <= memory.activations:
+                    return True
+            elif nest.needs[k] <= memory.activations and nest.needs[k + 1] <= memory.weights:
+                return True
+    return False
 
 
 cdef int price_in_loops(
     Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Best* best
 ) noexcept nogil:
     """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most."""
-    cdef i64 v = w.subgraph.tensors[0]
     cdef Room room
     cdef LoopGoal goal
     cdef int status
@@ -65,8 +116,12 @@ cdef int price_in_loops(
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = moved.global_buffer_bytes, moved.weight_buffer_bytes
     row.crossbar = moved.crossbar_bytes
-    row.operations = m.batch * net.operations[v] + moved.rescalings
-    row.operation_extra = m.batch * net.operation_extra[v]
+    row.operations = row.operation_extra = 0
+    for v in w.subgraph.layers[:w.subgraph.layer_count]:
+        row.operations += net.operations[v]
+        row.operation_extra += net.operation_extra[v]
+    row.operations = m.batch * row.operations + moved.rescalings
+    row.operation_extra *= m.batch
     row.slots = slots_of(m, cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS

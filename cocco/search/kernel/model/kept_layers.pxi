@@ -1,10 +1,10 @@
 # Layers as their loops see them beside kept tensors: simulator.model.layer.loops.loop_layer with Kept
 
 cdef LoopLayer layer_beside(
-    Net* net, KeptLayer* also, i64 v, Kept* kept, i64* spare
+    Net* net, KeptLayer* also, LoopLayer* plain, Kept* kept, i64* spare
 ) noexcept nogil:
-    """A layer where these tensors stay; spare: room for its producers and four numbers of each whole map."""
-    cdef LoopLayer layer = net.loops[v]
+    """A layer, or a nest, where these tensors stay; spare: room for its producers and four numbers of each whole map."""
+    cdef LoopLayer layer = plain[0]
     cdef i64 i, u, size
     if layer.is_large:  # has nothing but that, and is answered by the readable code
         return layer
@@ -25,12 +25,12 @@ cdef LoopLayer layer_beside(
         if not has(kept.on_chip, also.whole[i]):
             layer.broadcast[layer.broadcast_count] = layer.whole[i]
             layer.broadcast_count += 1
-    for i in range(net.producer_start[v], net.producer_start[v + 1]):
-        u = net.producers[i]
+    for i in range(also.input_count):
+        u = also.inputs[i]
         if has(kept.on_chip, u) and has(kept.loaded, u):
             layer.stays.arriving_bytes += net.size_bytes[u]
     stay_second(net, &layer, also, kept)
-    layer.stays.output, layer.stays.is_written = has(kept.on_chip, v), has(kept.written, v)
+    layer.stays.output, layer.stays.is_written = has(kept.on_chip, also.made), has(kept.written, also.made)
     layer.part.room = part_channels(&layer, also)
     return layer
 
@@ -75,14 +75,16 @@ cdef i64 part_channels(LoopLayer* layer, KeptLayer* also) noexcept nogil:
     return most
 
 
-def _kept_numbers(network, layer, v, first_input, offset):
-    """Return what a KeptLayer points to, and its numbers: tensors are ids of the union."""
+def _kept_numbers(network, layer, operands, found, first_input, offset):
+    """Return what a KeptLayer points to, and its numbers: tensors are ids of the union.
+
+    found: the layer that reads these operands; of a nest, the one that it is taken for (Nest.layer).
+    """
     from workloads.network.layers.ops import PRODUCT_OPS
 
     def union(u):
         return offset + u if u < len(network.layers) else first_input + u - len(network.layers)
 
-    operands, found = network.operands[v], network.layers[v]
     local = [u for i, u in enumerate(operands) if i not in found.whole]
     whole = list(dict.fromkeys(u for i, u in enumerate(operands) if i in found.whole and found.op not in PRODUCT_OPS))
     producers = local if layer.kind == "dense" and found.groups > 1 else list(dict.fromkeys(local))
@@ -92,6 +94,7 @@ def _kept_numbers(network, layer, v, first_input, offset):
     seconds = operands[1:] if found.op in PRODUCT_OPS else ()
     seconds = [(union(u), network.tensors[u].height * network.tensors[u].width) for u in seconds]
     holes = layer.unmet_bytes // met if met else 0
-    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole))], (
+    inputs = list(map(union, dict.fromkeys(operands)))
+    return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole)), inputs], (
         len(seconds), holes, found.second_heads, *seconds
     )

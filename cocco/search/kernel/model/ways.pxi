@@ -49,9 +49,12 @@ cdef void moves_of(Net* net, Machine* m, Work* w, i64 at_once, Moves* moves) noe
 
 
 cdef int price_ways(
-    Net* net, Machine* m, Work* w, i64 left, Memory* memory, Row* row
+    Net* net, Machine* m, Work* w, i64 left, Memory* memory, LoopLayer* nest, i64 nest_cycles, Row* row
 ) noexcept nogil:
-    """SubgraphModel._price: the cheapest of all ways; SHORT where none fits. Rates are known."""
+    """SubgraphModel._price: the cheapest of all ways; SHORT where none fits. Rates are known.
+
+    nest: its loops, where the subgraph is a nest, and the cycles that they take.
+    """
     cdef Choice best
     cdef Outputs last = outputs_of(net, w)
     cdef int status
@@ -69,6 +72,8 @@ cdef int price_ways(
         status = hold_shared(net, m, w, left, memory, &last, &best)
     if status == FITS and w.subgraph.layer_count == 1 and m.cores > 1 and not w.subgraph.any_kept:
         status = offer_loops(net, m, w, memory, &last, &best)
+    if status == FITS and nest is not NULL:
+        status = offer_nest(net, m, w, nest, nest_cycles, memory, &last, &best)
     if status != FITS:
         return status
     if not best.found:
@@ -157,19 +162,23 @@ cdef int offer_loops(
     Net* net, Machine* m, Work* w, Memory* memory, Outputs* last, Choice* best
 ) noexcept nogil:
     """A layer in a loop order, in each way to share it: simulator.model.schemes.looped.loop_ways."""
+    cdef i64 i, v = w.subgraph.tensors[0]
+    for i in range(net.loop_start[v], net.loop_start[v + 1]):
+        if offer_nest(net, m, w, &net.loops[i], net.loop_cycles[i], memory, last, best) == OVERFLOW:
+            return OVERFLOW
+    return FITS
+
+
+cdef int offer_nest(
+    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Outputs* last, Choice* best
+) noexcept nogil:
+    """These loops, where they fit."""
     cdef Best found
     cdef Row row
-    cdef i64 i, v = w.subgraph.tensors[0]
-    cdef int status
-    for i in range(net.loop_start[v], net.loop_start[v + 1]):
-        status = price_in_loops(net, m, w, &net.loops[i], net.loop_cycles[i], memory, &row, &found)
-        if status == OVERFLOW:
-            return status
-        if status == FITS:
-            offer_row(
-                m, &row, imin(found.plan.tile[0], last.rows) * imin(found.plan.tile[1], last.columns), memory, best
-            )
-    return FITS
+    cdef int status = price_in_loops(net, m, w, loops, cycles, memory, &row, &found)
+    if status == FITS:
+        offer_row(m, &row, imin(found.plan.tile[0], last.rows) * imin(found.plan.tile[1], last.columns), memory, best)
+    return OVERFLOW if status == OVERFLOW else FITS
 
 
 cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept nogil:
