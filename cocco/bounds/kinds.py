@@ -41,10 +41,10 @@ def kinds_of_plans(machine: Machine | Accelerator, keep: Keep) -> tuple[str, ...
     ('held subgraphs', 'single layers in loop orders', 'connected by edges')
     """
     nests = _nests() if _has_nests(machine) else ()
-    has_groups = (machine.machine if isinstance(machine, Accelerator) else machine).has_groups
-    apart = (APART,) if has_groups else ()
+    machine = machine.machine if isinstance(machine, Accelerator) else machine
+    apart = (APART,) if machine.has_groups else ()
     kept = (KEPT,) if keep == "auto" else ()
-    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED["paper"])
+    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED[machine.connection])
 
 
 def kinds_not_tried(machine: Machine | Accelerator) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.accelerator import PLANS
+from simulator.connected import CONNECTED
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
@@ -164,6 +165,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "--plans", choices=PLANS, default=unset,
         help="which kinds of plans may be used. all (default); paper: those of the paper, subgraphs that are held and "
         "single layers, with nothing kept on chip between subgraphs",
+    )  # fmt: skip
+    group.add_argument(
+        "--connected", choices=CONNECTED, default=unset,
+        help="what connects the layers of a subgraph. all: an edge, a common input, a concatenation; paper: an edge "
+        "between its own layers; default all",
     )  # fmt: skip
     group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default=unset,

@@ -246,8 +246,13 @@ cdef class Kernel:
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
-        self.graph.source = self._hold([p for p, _ in problem.edges])
-        self.graph.target = self._hold([v for _, v in problem.edges])
+        self.graph.pairs, self.graph.sets = len(problem.pairs), len(problem.siblings)
+        self.graph.source = self._hold([u for u, _ in problem.pairs])
+        self.graph.target = self._hold([v for _, v in problem.pairs])
+        self.graph.siblings = self._hold([v for each in problem.siblings for v in each])
+        self.graph.sibling_start = self._hold(_starts(problem.siblings))
+        self.graph.sets_of = self._hold([i for each in problem.siblings_of for i in each])
+        self.graph.sets_of_start = self._hold(_starts(problem.siblings_of))
         self.graph.producers = self._hold([p for each in problem.producers for p in each])
         self.graph.producer_start = self._hold(_starts(problem.producers))
         self.graph.consumers = self._hold([v for each in problem.consumers for v in each])
@@ -426,7 +431,7 @@ cdef class Scratch:
         cdef i64* at
         cdef i64 v
         self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * (kernel.graph.pairs + kernel.graph.sets), sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(n, sizeof(Print))
@@ -437,8 +442,8 @@ cdef class Scratch:
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, edges)
-        lay_out_bench(&self.other, at, n, edges)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
+        lay_out_bench(&self.other, at, n, &kernel.graph)
         self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
@@ -512,12 +517,16 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.readers = <Reader*>take(&at, 5 * edges)
 
 
-cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, Graph* g) noexcept:
+    cdef i64 i
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
-    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, edges)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, g.pairs)
+    b.met = take(&at, g.sets)
+    for i in range(g.sets):
+        b.met[i] = -1
     return at
 
 
