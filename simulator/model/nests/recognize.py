@@ -41,6 +41,7 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     l1_out l1_add1
     l1_out l1_add1 l1_norm2
     l1_down l1_add2
+    l1_up l1_down l1_add2
     l1_up l1_down
     """
     return {nest.layers: nest for kind in KINDS.values() for nest in kind(network)}
