@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
+from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
@@ -31,6 +32,7 @@ class MachineFields(TypedDict, total=False):
     technology: Technology | None
     mapper: Mapper | None
     groups_apart: bool | None
+    connected: Connected
     plans: Plans
 
 
@@ -53,6 +55,8 @@ class Machine:
     groups_apart
         Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py); by
         default where `plans` has all kinds, on one core.
+    connected
+        Which layers may share a subgraph: "all", or "paper": by edges among them only (simulator/connected.py).
     plans
         "all": also groups of channels apart, and several layers in one loop nest (simulator/model/nests). "paper":
         subgraphs that are held in one piece, and single layers.
@@ -75,6 +79,7 @@ class Machine:
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
     groups_apart: bool | None = None
+    connected: Connected = "all"
     plans: Plans = "all"
 
     def __post_init__(self) -> None:
@@ -82,6 +87,8 @@ class Machine:
         check_count("batch", self.batch, MAX_COUNT)
         if self.groups_apart is not None and type(self.groups_apart) is not bool:
             raise ValueError(f"groups_apart must be True or False, got {self.groups_apart!r}")
+        if self.connected not in CONNECTED:
+            raise ValueError(f"connected must be one of {', '.join(CONNECTED)}, got {self.connected!r}")
         if self.groups_apart and self.cores > 1:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
         if self.plans not in PLANS:
@@ -97,6 +104,11 @@ class Machine:
                     f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
                     "take the mapper 'enumerate'"
                 )
+
+    @property
+    def connection(self) -> Connected:
+        """What connects the layers of a subgraph: the paper's rule also where only the paper's plans are used."""
+        return "paper" if self.plans == "paper" else self.connected
 
     @property
     def has_groups(self) -> bool:
@@ -168,6 +180,7 @@ class Accelerator:
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
     groups_apart: bool | None = None  #: subgraphs may run one group of channels (one head) at a time; None: as `plans`
+    connected: Connected = "all"  #: which layers may share a subgraph, or "paper": by edges among them only
     plans: Plans = "all"  #: which kinds of plans there are
 
     def __post_init__(self) -> None:
@@ -190,9 +203,12 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(
-            self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart, self.plans
-        )
+        return Machine(**{each.name: getattr(self, each.name) for each in fields(Machine)})
+
+    @property
+    def connection(self) -> Connected:
+        """What connects the layers of a subgraph."""
+        return self.machine.connection
 
     def __repr__(self) -> str:
         return changes(self)
@@ -204,6 +220,8 @@ class Accelerator:
             del content["mapper"]
         if self.groups_apart is None:
             del content["groups_apart"]
+        if self.connected == "all":
+            del content["connected"]
         if self.plans == "all":
             del content["plans"]
         return content

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line (by default that of the process) and return its exit code."""
     try:
-        from cocco.cli.running.interrupts import hear, leave_at_once
+        from cocco.cli.running.interrupts import answered, hear, leave_at_once
 
         if arguments is None:
             leave_at_once()
@@ -22,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
             return run(arguments)
         finally:
-            hear()
+            (answered if arguments is None else hear)()
     except KeyboardInterrupt:
         import sys
 

@@ -10,6 +10,7 @@ from simulator.model.kept import Kept
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
+from simulator.model.nests.chain import Links
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
@@ -96,8 +97,15 @@ class PricingRules:
                 found: LoopLayer | None = loop_layer(network, layers[0], self.batch, technology, kept)
             else:
                 found = nest_of(self.nests, network, layers, self.batch, technology, kept)
+                nest = self.nests.get(layers)
+                if found is not None and isinstance(nest, Links):
+                    found = nest.with_work(found, self.geometry.operation_extra, self.cycles_of)
             self._loop_layers[layers, kept] = found
         return self._loop_layers[layers, kept]
+
+    def cycles_of(self, v: int) -> int:
+        """Return the cycles of one core that computes all samples of a layer."""
+        return self.crew.cycles(self.geometry.network.layers[v], self.batch)
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
         """Return what to minimize with buffers of these bytes, without the cycles of a layer."""

@@ -1,10 +1,12 @@
-"""Ctrl-C while the modules of a command are imported: the process ends, in one line.
+"""Ctrl-C while the modules of a command are imported, and after its answer: the process ends, in one line.
 
-Python would print where it was, and a module that is half imported may raise an error of its own instead.
+Python would print where it was, and a module that is half imported may raise an error of its own instead. In its last
+milliseconds Python gives up its handlers, and the signal would kill the process of a command that is done.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 
@@ -13,17 +15,29 @@ STOPPED = 130  #: exit code after Ctrl-C, whatever was found until then: 128 + S
 
 def leave_at_once() -> None:
     """Make Ctrl-C end the process from now on, until `hear`, unless another handler is installed already."""
-    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        try:
-            signal.signal(signal.SIGINT, _leave)
-        except ValueError:  # not in the main thread, which is the one that is interrupted
-            return
+    if _installed(signal.default_int_handler, _leave):
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)  # first, so it is done last
 
 
 def hear() -> None:
     """Raise KeyboardInterrupt at Ctrl-C again."""
-    if signal.getsignal(signal.SIGINT) is _leave:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+    _installed(_leave, signal.default_int_handler)
+
+
+def answered() -> None:
+    """Make Ctrl-C end the process again, after `hear`, until Python has closed all else; from then on ignore it."""
+    _installed(signal.default_int_handler, _leave)
+
+
+def _installed(before: object, handler: object) -> bool:
+    """Return whether a handler of Ctrl-C has taken the place of another."""
+    if signal.getsignal(signal.SIGINT) is not before:
+        return False
+    try:
+        signal.signal(signal.SIGINT, handler)  # type: ignore[arg-type]
+    except ValueError:  # not in the main thread, which is the one that is interrupted
+        return False
+    return True
 
 
 def _leave(*_: object) -> None:

@@ -23,6 +23,7 @@ import numpy as np
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.layer.least_room import least_room, needs
+from simulator.model.nests.epilogue import room_of
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -153,7 +154,9 @@ cdef class Kernel:
             smallest = needs(rules.loops_of(layers))
             ids = [offset + v for v in layers]
             self.net.nests[k].layers, self.net.nests[k].count = self._hold(ids), len(ids)
-            self.net.nests[k].made = offset + rules.nests[layers].result
+            nest = rules.nests[layers]
+            self.net.nests[k].made = offset + nest.result
+            self.net.nests[k].may_stay = self._hold([v not in nest.inner for v in layers])
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
             self.net.nests[k].least = least_room(rules.loops_of(layers), rules.is_shared).activation
             self.net.nests[k].weights = sum(rules.geometry.weight_bytes[v] for v in layers)
@@ -210,6 +213,7 @@ cdef class Kernel:
             for layers, nest in rules.nests.items():
                 asked = nest.operands, nest.layer(network), first_input, offset
                 self._fill_kept_layer(place, nest.result, network, rules.loops_of(layers), *asked)
+                self._fill_followers(place, nest, network, rules.loops_of(layers), first_input, offset)
                 place += 1
             first_input += len(network.inputs)
 
@@ -225,13 +229,31 @@ cdef class Kernel:
             into.second[i], into.second_rows[i] = tensor, rows
         self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
 
+    def _fill_followers(self, place, nest, network, layer, first_input, offset):
+        """What layers read that follow the loops of a nest, and what leaves in between."""
+        cdef KeptLayer* into = &self.kept_layers[place]
+        sizes = [(each.tensor, network.tensors[each.tensor]) for each in nest.others]
+        ids = [u + offset if u < len(network.layers) else first_input + u - len(network.layers) for u, _ in sizes]
+        rooms = [room_of(layer, tensor, each.is_gate) for each, (_, tensor) in zip(nest.others, sizes)]
+        numbers = [(u, tensor.size_bytes, *room) for u, (_, tensor), room in zip(ids, sizes, rooms)]
+        into.other_count, into.others = len(ids), <i64 (*)[4]>self._hold(sum(numbers, ()))
+        into.leaving_count, into.leaving = len(nest.leaving), self._hold([offset + v for v in nest.leaving])
+        more = [u for u in ids if u not in [into.inputs[i] for i in range(into.input_count)]]
+        inputs = [into.inputs[i] for i in range(into.input_count)] + more
+        into.inputs, into.input_count = self._hold(inputs), len(inputs)
+
     def __dealloc__(self):
         free(self.own_layers)
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
-        self.graph.source = self._hold([p for p, _ in problem.edges])
-        self.graph.target = self._hold([v for _, v in problem.edges])
+        self.graph.pairs, self.graph.sets = len(problem.pairs), len(problem.siblings)
+        self.graph.source = self._hold([u for u, _ in problem.pairs])
+        self.graph.target = self._hold([v for _, v in problem.pairs])
+        self.graph.siblings = self._hold([v for each in problem.siblings for v in each])
+        self.graph.sibling_start = self._hold(_starts(problem.siblings))
+        self.graph.sets_of = self._hold([i for each in problem.siblings_of for i in each])
+        self.graph.sets_of_start = self._hold(_starts(problem.siblings_of))
         self.graph.producers = self._hold([p for each in problem.producers for p in each])
         self.graph.producer_start = self._hold(_starts(problem.producers))
         self.graph.consumers = self._hold([v for each in problem.consumers for v in each])
@@ -410,7 +432,7 @@ cdef class Scratch:
         cdef i64* at
         cdef i64 v
         self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * (kernel.graph.pairs + kernel.graph.sets), sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(n, sizeof(Print))
@@ -421,8 +443,8 @@ cdef class Scratch:
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, edges)
-        lay_out_bench(&self.other, at, n, edges)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
+        lay_out_bench(&self.other, at, n, &kernel.graph)
         self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
@@ -496,12 +518,16 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.readers = <Reader*>take(&at, 5 * edges)
 
 
-cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, Graph* g) noexcept:
+    cdef i64 i
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
-    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, edges)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, g.pairs)
+    b.met = take(&at, g.sets)
+    for i in range(g.sets):
+        b.met[i] = -1
     return at
 
 
