@@ -71,6 +71,9 @@ def test_nests_are_executed_as_priced(seeds):
         assert isinstance(price, Price)
         if price.loops is not None:
             looped += 1
+            regions = found.models[place].residency(price).regions.values()
+            assert min(each.main_bytes for each in regions) >= 0
+            assert sum(each.main_bytes + each.side_bytes for each in regions) == price.activation_bytes
             slices = [each for each in simulate(network, plan, chip).slices if each.subgraph == place]
             slots = chip.technology.dram_bytes_per_cycle
             for name, cycles in found.models[place].layer_cycles(price).items():
