@@ -19,8 +19,12 @@ from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-#: no set is of two kinds
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, projected_attentions, epilogues, chains)
+KINDS: dict[str, Callable[[Network], Iterator[Nest]]] = {
+    "attention in blocks": attentions,
+    "attention with its projections, head by head": projected_attentions,
+    "dense layers with their epilogue": epilogues,
+    "chains in chunks of middle channels": chains,
+}  #: by name; no set of layers is of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
@@ -39,7 +43,7 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     l1_down l1_add2
     l1_up l1_down
     """
-    return {nest.layers: nest for kind in KINDS for nest in kind(network)}
+    return {nest.layers: nest for kind in KINDS.values() for nest in kind(network)}
 
 
 def nest_of(
