@@ -155,7 +155,9 @@ class Prover:
         """Whether weights and regions allow several layers, which more only break; groups apart and nests hold less."""
         machine, layers, weights = self.machine, members(group), self.rules.geometry.weight_bytes
         room = machine.activation_capacity if machine.is_shared else machine.weight_capacity
-        is_held = not self.rules.units and all(group & ~joined(1 << v for v in nest) for nest in self.rules.nests)
+        is_held = any(self.rules.units[v] == 1 for v in layers) and all(
+            group & ~joined(1 << v for v in nest) for nest in self.rules.nests
+        )
         if is_held and sum(weights[v] for v in layers) > room * machine.cores:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)

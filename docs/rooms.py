@@ -76,7 +76,6 @@ ROOMS = (
     "cocco.scheduling.packing",
     "cocco.scheduling.searches",
     "cocco.scheduling.programs",
-    "cocco.scheduling.pieces",
     "cocco.scheduling",
     "cocco.exploration.answers",
     "cocco.exploration.question",

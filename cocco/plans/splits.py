@@ -19,7 +19,7 @@ from simulator.model.cost import METRICS, Totals
 MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds; beyond, the parts are of fewer layers
 
 
-class Part(NamedTuple):
+class SplitPart(NamedTuple):
     """Layers that would run together, and what they add to the totals."""
 
     layers: Group
@@ -31,7 +31,7 @@ class _Best(NamedTuple):
 
     cost: float
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[SplitPart, ...]
 
 
 class Splitter:
@@ -44,12 +44,12 @@ class Splitter:
         self.metric = METRICS[problem.objective.metric]
         self._price = part_prices(problem)
 
-    def part(self, group: Group) -> Part | None:
+    def part(self, group: Group) -> SplitPart | None:
         """Return the layers as a part, or None if they do not fit."""
         totals = self._price(group)
-        return None if totals is None else Part(group, totals)
+        return None if totals is None else SplitPart(group, totals)
 
-    def split(self, group: Group) -> tuple[Part, ...] | None:
+    def split(self, group: Group) -> tuple[SplitPart, ...] | None:
         """Return the cheapest parts, at least two; in a tie the fewest. None for a single layer."""
         count = len(group)
         if count == 1:

@@ -20,6 +20,8 @@ def run_plan(setting: Setting, part: Part, plan: Plan) -> Count:
         raise Miss(f"{tensors} tensors exceed the {most} regions of the region manager")
     accelerator, samples, at_once = setting.accelerator, [setting.accelerator.batch], plan.at_once
     if plan.loops is not None:
+        if plan.channel_groups > 1:
+            raise Miss(f"{plan.channel_groups} groups of channels one after the other, around loops")
         loops = LayerPlan(*plan.loops)
         count, at_once = loop(setting, part, loops, plan.cores), loops.at_once
     elif accelerator.cores > 1:
@@ -57,8 +59,9 @@ def loop(setting: Setting, part: Part, plan: LayerPlan, scheme: str = "") -> Cou
         asked = accelerator.cores, accelerator.batch, alignment
         cycles = dealt_cycles(part.network, v, scheme, *asked, accelerator.technology)
         return count_dealt(part.network, v, plan, scheme, *asked)._replace(compute_cycles=cycles)
-    count = count_loops(part.network, part.layers, plan, accelerator.batch, alignment, part.lies)
-    count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
+    count = count_loops(part.network, part.layers, plan, accelerator.batch, accelerator.technology, part.lies)
+    if count.compute_cycles is None:
+        count = count._replace(compute_cycles=part_cycles(part, accelerator.batch, accelerator.technology))
     if accelerator.cores == 1:
         return count
     moved = (count.ema_weight_bytes or 0) + (count.ema_input_bytes or 0) + (count.ema_output_bytes or 0)

@@ -9,8 +9,11 @@ from simulator.model.schemes.moved import CoreScheme
 from simulator.model.subgraph.tiles import TileShape
 from simulator.technology import Technology
 
-OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
-OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
+OF_LOOPS = (  #: what a layer lacks, and a nest
+    "no loop order of this layer fits its weights", "no loop order of this layer fits",
+    "no loop order of these layers fits their weights", "no loop order of these layers fits",
+)  # fmt: skip
+OF_WEIGHTS = ("weights exceed the weight buffer", *OF_LOOPS[::2])  #: alone
 
 
 class Price(NamedTuple):
@@ -35,7 +38,8 @@ class Price(NamedTuple):
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes
     scheme: CoreScheme = ""  #: how several cores share it
     operation_extra: int = 0  #: what its operations take beyond INT8 (technology.operation_units)
-    rescalings: int = 0  #: of an attention in blocks: of sums, from block to block
+    rescalings: int = 0  #: of operations, those that not every plan has: sums scaled anew, rows made again
+    again_extra: int = 0  #: of operation_extra, that of what is computed more than once
     channel_groups: int = 1  #: that run one after the other; activation_bytes and weight_bytes are those of one
 
     @property

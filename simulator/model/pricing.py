@@ -15,6 +15,7 @@ from simulator.model.layer.cheapest import cheapest_plan
 from simulator.model.layer.goal import Goal, Room, energy_of
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.layer.orders import LoopPlan
+from simulator.model.nests.chain import Links
 from simulator.model.price import OF_LOOPS, OF_WEIGHTS, Price, Shortage
 from simulator.model.rules import PricingRules
 from simulator.model.schemes.looped import LoopWay
@@ -125,8 +126,10 @@ class SubgraphModel(Holding):
         if price.loops is not None:
             if self.is_single:
                 return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
-            layers, crew = self.rules.geometry.network.layers, self.rules.crew
-            return {v: crew.cycles(layers[v], self.rules.batch) for v in self.subgraph.layers}
+            nest = self.rules.nests[self.subgraph.layers]
+            if isinstance(nest, Links):
+                return nest.cycles_of(self.loop_way(price).loops, price.loops, self.rules.cycles_of)
+            return {v: self.rules.cycles_of(v) for v in self.subgraph.layers}
         way = self.way(price)
         return way.layer_cycles(self._found(way, price.tile)[0])
 
@@ -222,8 +225,8 @@ class SubgraphModel(Holding):
             return min(prices, key=lambda price: self._rank(price, goal))
         least = self._least_looped()
         if room.weights is not None and least.activation <= room.activation:
-            return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
-        return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
+            return Shortage(OF_LOOPS[0 if self.is_single else 2], least.weights, weight_capacity)
+        return Shortage(OF_LOOPS[1 if self.is_single else 3], least.activation, activation_capacity)
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:
@@ -244,7 +247,7 @@ class SubgraphModel(Holding):
         rules = self.rules
         moved = plan.totals
         is_streamed = moved.ema_weight_bytes > self.weights or moved.ema_input_bytes > rules.batch * self.inputs
-        cycles = rules.crew.looped_cycles(way)
+        cycles = rules.crew.looped_cycles(way) + moved.again_cycles
         if not rules.mapper.is_flat:
             cycles = rules.mapper.work(way.parts[0], way.samples, 1, plan.tile).cycles
         return Price(
@@ -254,8 +257,9 @@ class SubgraphModel(Holding):
             self.operations + moved.rescalings, cycles,
             moved.global_written_bytes, moved.weight_written_bytes,
             scheme=way.scheme,
-            operation_extra=self.operation_extra,
+            operation_extra=self.operation_extra + moved.again_extra,
             rescalings=moved.rescalings,
+            again_extra=moved.again_extra,
         )  # fmt: skip
 
     def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:

@@ -10,10 +10,11 @@ from simulator.model.kept import Kept
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
+from simulator.model.nests.chain import Links
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
-from simulator.model.subgraph.apart import units_of
+from simulator.model.subgraph.apart import parting_units
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
@@ -49,7 +50,8 @@ class PricingRules:
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
-        self.units = units_of(geometry.network) if accelerator.groups_apart else []
+        has_groups = accelerator.machine.has_groups
+        self.units = parting_units(geometry.network) if has_groups else [1] * len(geometry.network.layers)
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
         has_nests = accelerator.plans == "all" and accelerator.cores == 1 and self.mapper.is_flat
         self.nests = nests_of(geometry.network) if has_nests else {}  #: several layers in one loop nest
@@ -93,8 +95,15 @@ class PricingRules:
                 found: LoopLayer | None = loop_layer(network, layers[0], self.batch, technology, kept)
             else:
                 found = nest_of(self.nests, network, layers, self.batch, technology, kept)
+                nest = self.nests.get(layers)
+                if found is not None and isinstance(nest, Links):
+                    found = nest.with_work(found, self.geometry.operation_extra, self.cycles_of)
             self._loop_layers[layers, kept] = found
         return self._loop_layers[layers, kept]
+
+    def cycles_of(self, v: int) -> int:
+        """Return the cycles of one core that computes all samples of a layer."""
+        return self.crew.cycles(self.geometry.network.layers[v], self.batch)
 
     def goal(self, activation_capacity: int, weight_capacity: int) -> Goal:
         """Return what to minimize with buffers of these bytes, without the cycles of a layer."""

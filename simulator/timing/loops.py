@@ -15,7 +15,9 @@ from simulator.model.layer.orders import LoopPlan
 from simulator.timing.course import Course, Stage
 from simulator.timing.layer.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
 from simulator.timing.layer.attention import attention_moves
+from simulator.timing.layer.chain import chain_moves
 from simulator.timing.layer.dense import dense_moves
+from simulator.timing.layer.heads import heads_moves
 from simulator.timing.layer.nest import Moves, Term
 
 REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
@@ -112,6 +114,10 @@ def moves_of(layer: LoopLayer, plan: LoopPlan) -> Moves:
         return copy_moves(layer)
     if layer.kind == "attention":
         return attention_moves(layer, plan)
+    if layer.kind == "heads":
+        return heads_moves(layer, plan)
+    if layer.kind == "chain":
+        return chain_moves(layer, plan)
     if plan.order == "RS":
         return poured_moves(layer)
     if plan.order == "TCC":

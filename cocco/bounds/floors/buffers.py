@@ -14,11 +14,12 @@ Either way a layer reads no less than the smaller of the two cases. Each of the 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.bounds.floors.forced import Hulls, alone_prices
+from cocco.bounds.floors.nests import Group, Own, least_of_nests, lowered, own_of
 from cocco.bounds.floors.windows import Window, least_met, least_read, window_of
 from cocco.problem.problem import Problem
 from simulator.model.pricing import Price, PricingRules
@@ -108,20 +109,40 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
     layers, a mapper moves words in another way, or regions are as small as the paper's, which do not hold all rows of a
     row operation.
     """
-    machine, prices = problem.accelerator, dict[int, Price]()
+    machine, prices = problem.accelerator, dict[Group, Price]()
     if not problem.buffers and machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact":
-        prices = alone_prices(problem, range(problem.size))
-    found = []
+        prices = alone_prices(problem, [*[(v,) for v in range(problem.size)], *hulls.nests])
+    found, fitting = [], set(hulls.nests)
     for rules, offset in zip(problem.rules, problem.offsets):
-        layers = []
-        for v, weights in enumerate(rules.geometry.weight_bytes):
-            layers.append(Buffered(rules.batch * met_bytes(rules, v), weights))
-            if offset + v in prices:
-                room = 0 if hulls.runs_alone(offset + v) else machine.activation_capacity
-                least = _of_layer(rules, v, prices[offset + v], room)
-                layers[v] = Buffered(*map(max, zip(layers[v], least)))
-        found.append(Buffered(sum([each.operands for each in layers]), sum([each.weights for each in layers])))
+        layers = once_each(rules)
+        for v, once in enumerate(layers):
+            if (offset + v,) in prices:
+                room = 0 if hulls.runs_alone(offset + v, held=True) else machine.activation_capacity
+                least = _of_layer(rules, v, prices[offset + v,], room)
+                layers[v] = Buffered(*map(max, zip(once, least)))
+        nests = dict[Group, Own]()
+        for nest, own in least_of_nests(rules):
+            group = tuple([offset + v for v in nest])
+            if group in fitting:
+                nests[nest] = own_of(prices[group]) if group in prices else own
+        found.append(in_nests(rules, layers, nests))
     return found
+
+
+def once_each(rules: PricingRules) -> list[Buffered]:
+    """Return what each layer reads of the on-chip buffers if it reads everything once, and is in no nest."""
+    weights = rules.geometry.weight_bytes
+    return [Buffered(rules.batch * met_bytes(rules, v), size) for v, size in enumerate(weights)]
+
+
+def in_nests(rules: PricingRules, layers: Sequence[Buffered], nests: Mapping[Group, Own]) -> Buffered:
+    """Return what layers read at least if some may be in nests that move so much; results not written count as well."""
+    results = [rules.batch * size for size in rules.geometry.size_bytes[: len(layers)]]
+    maps = [each.operands + result for each, result in zip(layers, results)]
+    maps = lowered(maps, [0] * len(layers), [(nest, own.maps) for nest, own in nests.items()])
+    weights = [each.weights for each in layers]
+    weights = lowered(weights, [0] * len(layers), [(nest, own.weights) for nest, own in nests.items()])
+    return Buffered(sum(maps) - sum(results), sum(weights))
 
 
 def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:

@@ -4,14 +4,17 @@ The floors split by layer what `least.least_totals` bounds for all layers togeth
 once and what windows meet read once on chip, model outputs written to DRAM. In addition, each tensor in DRAM that has
 readers left costs one load.
 
-Some layers always run alone: together with any layer that is joined with them (by an edge, or as a sibling) and all
-layers between they do not fit, and every subgraph with more layers has such a pair. Then all their steps can be looked
-at: each input comes from DRAM, or is kept, or both, and likewise the output, with all the room that is left. The cost
-of their cheapest step without its own crossings is their floor. A tensor crosses DRAM both ways in every plan
+Some layers are never held with others: together with any layer that is joined with them (by an edge, or as a sibling)
+and all layers between they do not fit, and every subgraph with more layers has such a pair. They run alone or in a
+nest. Then all their steps can be looked at: each input comes from DRAM, or is kept, or both, and likewise the output,
+with all the room that is left. The cost of the cheapest step without its own crossings is the floor of a layer alone;
+the floors of the layers of a nest are lowered to its own (cocco.bounds.floors.nests). A tensor crosses DRAM both ways
+in every plan
 
-    if it is larger than the buffer, or its maker always runs alone and cannot hold it: then it is written; and a reader
-    that cannot run with the maker reads it there at least once
-    if a reader always runs alone and cannot hold it: then that one reads it from DRAM, so it is written before
+    if it is larger than the buffer, or its maker is never held with others, and it cannot be held meanwhile: then it is
+    written; and a reader that cannot run with the maker reads it there at least once
+    if a reader is never held with others, runs in no nest with the maker, and cannot hold it: then that one reads it
+    from DRAM, so it is written before
 
 so its maker's floor counts both until it has run.
 """
@@ -26,6 +29,7 @@ from typing import NamedTuple
 from cocco.bounds.floors.buffers import met_bytes
 from cocco.bounds.floors.elsewhere import bytes_beside
 from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.bounds.floors.nests import least_of_nests, lowered
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
@@ -57,7 +61,12 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
 
 def least_of_layers(rules: PricingRules) -> list[Totals]:
     """Return the least that each layer adds to the totals in any step."""
-    return [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
+    rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
+    geometry = rules.geometry
+    crosses = [rules.batch * size * out for size, out in zip(geometry.size_bytes, geometry.network.is_output)]
+    own = [row.global_buffer_bytes - out for row, out in zip(rows, crosses)]
+    lower = lowered(own, [0] * len(own), [(nest, least.maps) for nest, least in least_of_nests(rules)])
+    return [row._replace(global_buffer_bytes=each + out) for row, each, out in zip(rows, lower, crosses)]
 
 
 def _least_of_layer(rules: PricingRules, v: int) -> Totals:
@@ -78,37 +87,60 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
 
 
 class _Alone(NamedTuple):
-    """A layer that always runs alone."""
+    """A layer that runs alone, or the layers of a nest."""
 
     floor: float  #: the least that its step costs without its own crossings
     holds: int  #: tensors that may be kept while it runs
 
 
 def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
-    """Return the question with floors raised by layers that always run alone; is_whole: costs are whole numbers."""
+    """Return the question with floors raised by layers that are never held with others; is_whole: costs are whole.
+
+    Such a layer runs alone or in a nest, where floors are lowered to what the nest takes.
+    """
     network, count = question.network, len(question.network.layers)
     if not question.may_keep:
         return question
-    fuses, alone = _Together(question), {}
+    order, fuses, alone = LayerOrder(question), _Together(question), {}
     for v in range(count):
         if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.with_any(v):
-            alone[v] = _looked_at(question, v)
-    layers, crosses = list(question.layer_floor), 0
+            alone[v] = _looked_at(question, order, 1 << v)
+    layers = list(question.layer_floor)
     for v in range(count):
-        least = alone[v].floor if v in alone else _least_anywhere(question, fuses, v)
+        least = alone[v].floor if v in alone else _least_anywhere(question, order, fuses, v)
         if least < math.inf:
             layers[v] = max(layers[v], least - (0.0 if is_whole else SUMMED * abs(least)))
-    for u in range(count):
-        readers = network.consumers[u]
-        is_written = question.whole[u] > question.room or (u in alone and not alone[u].holds >> u & 1)
-        is_apart = u in alone or any(not fuses.may(u, r) for r in readers)
-        if readers and is_written and is_apart or any(r in alone and not alone[r].holds >> u & 1 for r in readers):
+    raised = sum([1 << v for v in range(count) if v in alone or layers[v] > question.layer_floor[v]])
+    nests = {nest: _looked_at(question, order, nest) for nest in question.nests if nest & raised}
+    takes = [(tuple(members(nest)), each.floor * (1 - (0.0 if is_whole else SUMMED))) for nest, each in nests.items()]
+    return question._replace(
+        layer_floor=tuple(lowered(layers, question.layer_floor, takes)),
+        crosses=_crosses(question, fuses, alone, nests),
+    )
+
+
+def _crosses(question: KeepQuestion, fuses: _Together, alone: dict[int, _Alone], nests: dict[int, _Alone]) -> int:
+    """Return the tensors that every plan writes to DRAM and reads there.
+
+    alone: layers that are never held with others; nests: all those that such layers are in.
+    """
+    holds, within, crosses = {}, {}, 0  # what may be kept while such a layer runs, and what lies within its nests
+    for v, each in alone.items():
+        here = [nest for nest in nests if nest >> v & 1]
+        holds[v], within[v] = each.holds, 0
+        for nest in here:
+            holds[v], within[v] = holds[v] | nests[nest].holds, within[v] | nest
+    for u in range(len(question.network.layers)):
+        readers = question.network.consumers[u]
+        is_written = question.whole[u] > question.room or (u in alone and not holds[u] >> u & 1)
+        is_apart = is_written and any(not question.may_fit(tuple(members(fuses.between(u, r)))) for r in readers)
+        if is_apart or any(r in alone and not (holds[r] | within[r]) >> u & 1 for r in readers):
             crosses |= 1 << u
-    return question._replace(layer_floor=tuple(layers), crosses=crosses)
+    return crosses
 
 
-def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
-    """Return the least cost of a layer that may run alone or with others: the lower of the two cases.
+def _least_anywhere(question: KeepQuestion, order: LayerOrder, fuses: _Together, v: int) -> float:
+    """Return the least cost of a layer that may run alone or be held with others: the lower of the two cases.
 
     With others it runs with one that it is joined with and all layers between, and the room that those take is not left
     for it.
@@ -122,50 +154,50 @@ def _least_anywhere(question: KeepQuestion, fuses: _Together, v: int) -> float:
         least = min(least, question.inside(v, question.room - weights - others, 0))
     if least <= question.layer_floor[v]:
         return 0.0
-    return min(least, _looked_at(question, v).floor)
+    return min(least, _looked_at(question, order, 1 << v).floor)
 
 
-def _looked_at(question: KeepQuestion, v: int) -> _Alone:
-    """Return the floor common to all steps of a layer that always runs alone, and which tensors it can hold."""
-    least, holds = math.inf, 0
-    beside = bytes_beside(question, LayerOrder(question), 1 << v)
-    for step in _steps_of(question, v, beside or (0,)):
+def _looked_at(question: KeepQuestion, order: LayerOrder, group: int) -> _Alone:
+    """Return the floor common to all steps of a layer that runs alone, or of a nest, and which tensors it can hold."""
+    least, holds, layers = math.inf, 0, tuple(members(group))
+    reads, outputs = 0, 0
+    for v in layers:
+        reads |= order.reads[v]
+        outputs |= question.network.is_output[v] << v
+    inputs, made = reads & ~group, [v for v in layers if order.readers[v] & ~group]
+    if inputs.bit_count() + len(made) > MOST_INPUTS + 1:  # of a nest
+        return _Alone(sum([question.layer_floor[v] for v in layers]), -1)
+    beside = bytes_beside(question, order, group)
+    for step in _steps_of(question, layers, inputs, made, outputs, beside or (0,)):
         price = question.price(step)
         if price < math.inf:
             holds |= step.on_chip
-            for u in members(step.loaded | step.written):
+            for u in members(step.loaded | step.written & ~outputs):  # writing a model output is part of the floor
                 price -= question.crossing_floor[u]
-            if question.network.is_output[v]:
-                price += question.crossing_floor[v]  # a model output: its writing is part of the floor
             least = min(least, price)
-    return _Alone(least if beside else 0.0, holds)
+    return _Alone(least if beside else sum([question.layer_floor[v] for v in layers]), holds)
 
 
-def _steps_of(question: KeepQuestion, v: int, beside: tuple[int, ...]) -> Iterator[KeptStep]:
-    """Yield every step of a layer alone; beside: bytes of kept tensors that it does not touch."""
-    inputs = sorted(set(question.network.producers[v]))
+def _steps_of(
+    question: KeepQuestion, layers: tuple[int, ...], inputs: int, made: list[int], outputs: int, beside: tuple[int, ...]
+) -> Iterator[KeptStep]:
+    """Yield every step of these layers by themselves; beside: bytes of kept tensors that they do not touch."""
     ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
-    of_output = [ways] * bool(question.network.consumers[v])
-    if of_output and question.network.is_output[v]:
-        of_output = [[(0, 1), (1, 1)]]
-    for chosen in product(*[ways] * len(inputs), *of_output):
-        on_chip = loaded = written = size = 0
-        for u, (is_kept, is_moved) in zip([*inputs, v], chosen):
+    touched = [*members(inputs), *made]
+    of_outputs = [[(0, 1), (1, 1)] if outputs >> v & 1 else ways for v in made]
+    for chosen in product(*[ways] * inputs.bit_count(), *of_outputs):
+        on_chip = crossing = size = 0
+        for u, (is_kept, is_moved) in zip(touched, chosen):
             on_chip |= is_kept << u
             size += question.whole[u] * is_kept
-            if u == v:
-                written |= is_moved << u
-            else:
-                loaded |= is_moved << u
-        if not question.network.consumers[v]:
-            written = 1 << v
+            crossing |= is_moved << u
         for more in beside:
             if size + more <= question.room:
-                yield KeptStep((v,), on_chip, loaded, written, size + more, 0)
+                yield KeptStep(layers, on_chip, crossing & inputs, crossing & ~inputs | outputs, size + more, 0)
 
 
 class _Together:
-    """Which layers may share a subgraph."""
+    """Which layers may be held in one subgraph."""
 
     def __init__(self, question: KeepQuestion) -> None:
         self.question, self.network = question, question.network
@@ -188,9 +220,9 @@ class _Together:
         return self.downward[u] & self.upward[v] | 1 << u | 1 << v
 
     def may(self, u: int, v: int) -> bool:
-        """Return whether a layer and a later one, with all layers between, may fit together."""
+        """Return whether a layer and a later one, with all layers between, may be held together."""
         if (u, v) not in self.known:
-            self.known[u, v] = self.question.may_fit(tuple(members(self.between(u, v))))
+            self.known[u, v] = (self.question.may_hold or self.question.may_fit)(tuple(members(self.between(u, v))))
         return self.known[u, v]
 
     def with_any(self, v: int) -> bool:

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cocco.bounds.floors.nests import lowered
 from cocco.problem.problem import Problem, in_memory
-from cocco.search.pricing.genomes import Pricer
+from cocco.search.pricing.genomes import Group, Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.pricing import Price
 
@@ -28,7 +29,7 @@ class Hulls:
     """Convex hulls of layers: which layers lie between others, and whether they may fit on chip together."""
 
     def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
-        self._may_fit = costs.may_fit
+        self._may_fit, self._may_hold, self.nests = costs.may_fit, costs.may_hold, costs.nests
         self._most = problem.accelerator.max_regions
         self._near = problem.near
         self.up = [0] * problem.size  # per layer: itself and its ancestors
@@ -50,16 +51,19 @@ class Hulls:
             below |= self.down[v]
         return above & below
 
-    def may_share(self, layers: Sequence[int]) -> bool:
-        """Return False only if no subgraph can have all of these layers."""
+    def may_share(self, layers: Sequence[int], held: bool = False) -> bool:
+        """Return False only if no subgraph can have all of these layers; held: if none that is held can."""
         hull = self.between(layers)
         if self._most is not None and 1 < hull.bit_count() > self._most:
             return False
-        return self._may_fit(tuple(bits(hull)))
+        return (self._may_hold if held else self._may_fit)(tuple(bits(hull)))
 
-    def runs_alone(self, v: int) -> bool:
-        """Return True only if no subgraph has this layer and another: such a one would have a layer joined with it."""
-        return not any(self.may_share((u, v)) for u in dict.fromkeys(self._near(v)))
+    def runs_alone(self, v: int, held: bool = False) -> bool:
+        """Return True only if no subgraph has this layer and another; held: if none that is held has.
+
+        Such a subgraph would have a layer joined with it.
+        """
+        return not any(self.may_share((u, v), held) for u in dict.fromkeys(self._near(v)))
 
 
 def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]:
@@ -139,32 +143,43 @@ def _apart(hulls: Hulls, readers: Sequence[int]) -> int:
 
 
 def extras_alone(problem: Problem, hulls: Hulls) -> list[Traffic]:
-    """Return what each layer that can only run alone moves beyond its weights, inputs and outputs once; else nothing.
+    """Return what each layer that is never held with others moves beyond its weights, inputs and outputs once.
 
-    Nothing if the memory is chosen either: the price of a layer holds in one memory only.
+    Nothing for other layers, and if the memory is chosen: a price holds in one memory only. Extras of the layers of a
+    nest add up to no more than it moves beyond.
     """
-    extras = [Traffic(0, 0)] * problem.size
-    if not problem.buffers:
-        prices = alone_prices(problem, [v for v in range(problem.size) if hulls.runs_alone(v)])
-        for v, price in prices.items():
-            i = problem.network_of[v]
-            geometry, u = problem.rules[i].geometry, v - problem.offsets[i]
-            once = sum([geometry.size_bytes[each] for each in geometry.network.producers[u]])  # each once
-            maps = price.ema_input_bytes - problem.accelerator.batch * once
-            extras[v] = Traffic(price.ema_weight_bytes - geometry.weight_bytes[u], maps)
-    return extras
+    if problem.buffers:
+        return [Traffic(0, 0)] * problem.size
+    found = alone_prices(problem, [(v,) for v in range(problem.size) if hulls.runs_alone(v, held=True)])
+    alone = {group[0]: beyond_once(problem, group, price) for group, price in found.items()}
+    nests = [nest for nest in hulls.nests if not alone.keys().isdisjoint(nest)]
+    of_nests = {nest: beyond_once(problem, nest, each) for nest, each in alone_prices(problem, nests).items()}
+    columns = []
+    for i in range(len(Traffic._fields)):
+        extras = [alone[v][i] if v in alone else 0 for v in range(problem.size)]
+        columns.append(lowered(extras, [0] * problem.size, [(nest, each[i]) for nest, each in of_nests.items()]))
+    return [Traffic(*each) for each in zip(*columns)]
 
 
-def alone_prices(problem: Problem, layers: Iterable[int]) -> dict[int, Price]:
-    """Return the prices of single layers on given hardware, by layer.
+def beyond_once(problem: Problem, group: Group, price: Price) -> Traffic:
+    """Return what layers that run in this way move beyond their weights, inputs and outputs once."""
+    i = problem.network_of[group[0]]
+    geometry, inside = problem.rules[i].geometry, [v - problem.offsets[i] for v in group]
+    reads = {u for v in inside for u in geometry.network.producers[v]} - set(inside)
+    maps = price.ema_input_bytes - problem.accelerator.batch * sum([geometry.size_bytes[u] for u in reads])
+    return Traffic(price.ema_weight_bytes - sum([geometry.weight_bytes[v] for v in inside]), maps)
 
-    Layers that run in no loop order are left out (no partition has them alone, so there is nothing to bound). On
-    several cores only the first MOST_PRICED are priced.
+
+def alone_prices(problem: Problem, groups: Iterable[Group]) -> dict[Group, Price]:
+    """Return the prices of single layers, and of nests, on given hardware.
+
+    Those that run in no loop order are left out (no partition has them, so there is nothing to bound). On several cores
+    only the first MOST_PRICED are priced.
     """
     pricer, machine = Pricer(problem, model_memo=1, price_memo=1), problem.accelerator
     found = {}
-    for v in list(layers)[: None if machine.cores == 1 else MOST_PRICED]:
-        price = pricer.model((v,)).price(machine.activation_capacity, machine.weight_capacity)
+    for group in list(groups)[: None if machine.cores == 1 else MOST_PRICED]:
+        price = pricer.model(group).price(machine.activation_capacity, machine.weight_capacity)
         if isinstance(price, Price):
-            found[v] = price
+            found[group] = price
     return found

@@ -10,9 +10,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NamedTuple
 
-from cocco.bounds.floors.buffers import Buffered, least_buffered, met_bytes
+from cocco.bounds.floors.buffers import Buffered, in_nests, least_buffered, once_each
 from cocco.bounds.floors.forced import Traffic, largest_hulls, least_traffic
 from cocco.bounds.floors.least import least_totals
+from cocco.bounds.floors.nests import least_of_nests
 from cocco.effort.budgets import SHARES, SHARES_KEPT
 from cocco.effort.planned import Memory
 from cocco.problem.floor import floor_of
@@ -67,11 +68,7 @@ class KeptBounds:
     @cached_property
     def buffered(self) -> list[Buffered]:
         """Per network what layers read of the on-chip buffers in any plan."""
-        found = []
-        for rules in self.problem.rules:
-            met = sum([rules.batch * met_bytes(rules, v) for v in range(len(rules.geometry.network.layers))])
-            found.append(Buffered(met, rules.geometry.network.weight_bytes))
-        return found
+        return [in_nests(rules, once_each(rules), dict(least_of_nests(rules))) for rules in self.problem.rules]
 
 
 def once_bytes(rules: PricingRules) -> int:

@@ -1,4 +1,4 @@
-"""Split a wide component into scopes that are proved one by one: each subgraph lies in the scope of its first layer.
+"""Split a wide component into scopes that are proved one by one: each held subgraph is in that of its first layer.
 
 A subgraph whose first layer is v has only layers that may share a subgraph with v. So if no set of layers within the
 scope of any block of first layers is worth more than it pays, no subgraph is. If a set falls short, only prices of the
@@ -29,6 +29,6 @@ def scopes_of(layers: Sequence[int], hulls: Hulls, most: int) -> list[Scope]:
     found, step = [], max(1, most // PARTS)
     for start in range(0, len(layers), step):
         firsts = layers[start : start + step]
-        inside = [w for w in layers[start:] if any(v <= w and hulls.may_share((v, w)) for v in firsts)]
+        inside = [w for w in layers[start:] if any(v <= w and hulls.may_share((v, w), held=True) for v in firsts)]
         found.append(Scope(tuple(firsts), tuple(sorted({*firsts, *inside}))))
     return found

@@ -1,8 +1,8 @@
 """Layers that read the same tensor, by the paper's rule: a subgraph has both only if it has layers that connect them.
 
 By our rule such layers are joined as they are, and there is nothing to add. The paper's subgraphs are connected through
-their own layers. A set that is not connected might seem to save bytes because its parts
-load a tensor together, once; so two readers of a loaded tensor u must be joined by a path. The path leads through
+their own layers, and so are held ones by its rule. A set that is not connected might seem to save bytes because its
+parts load a tensor together, once; so two readers of a loaded tensor u must be joined by a path. The path leads through
 layers that may be with both readers, that fit into the room together, and that do not come before u: a subgraph with
 such a layer and a reader would also have u, and then the readers are connected. The layers at one distance from a
 reader cut it off from the other; a connected set has a layer of each such cut.
@@ -48,8 +48,8 @@ def apart(
                 w
                 for w in away[one].keys() & away[other].keys()
                 if away[one][w] + away[other][w] - paths.takes[w] <= paths.room
-                and hulls.may_share((one, w))
-                and hulls.may_share((w, other))
+                and hulls.may_share((one, w), held=True)
+                and hulls.may_share((w, other), held=True)
             }
             yield Siblings(u, (one, other), tuple(paths.cuts(one, other, on_way)))
 
@@ -61,7 +61,7 @@ class _Paths:
         machine, inside = problem.accelerator, set(layers)
         self.near: dict[int, list[int]] = {v: [] for v in layers}
         for u, v in problem.edges:
-            if u in inside and v in inside and hulls.may_share((u, v)):
+            if u in inside and v in inside and hulls.may_share((u, v), held=True):
                 self.near[u].append(v)
                 self.near[v].append(u)
         self.room = machine.cores * machine.activation_capacity

@@ -13,6 +13,7 @@ from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_siblings
 from cocco.search.exact.state import members
 
 MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our choice
+HELD, EXACT, LOOSE = range(3)  #: what a step may be that is not held: nothing, just these layers, or more of them
 
 
 class Alone:
@@ -24,6 +25,7 @@ class Alone:
         self.known: dict[tuple[int, ...], float] = {}
         self.prices: dict[KeptStep, float] = {}
         self.apart: dict[tuple[int, int], bool] = {}
+        self.streamed: dict[tuple[int, int], int] = {}
         self.beside: dict[tuple[int, int], tuple[int, ...]] = {}
 
     def runs_alone(self, group: int, shown: int) -> bool:
@@ -35,6 +37,22 @@ class Alone:
         if (group, shown) not in self.apart:
             self.apart[group, shown] = self._runs_alone(group, shown)
         return self.apart[group, shown]
+
+    def streams(self, group: int, shown: int) -> int:
+        """Return what a step may be that is not held if it has these of the layers shown: HELD, EXACT, or LOOSE.
+
+        A layer alone runs at its own price; so does a nest, unless it touches many tensors. Either may also be part of
+        a larger nest, with layers that are not shown.
+        """
+        if (group, shown) not in self.streamed:
+            self.streamed[group, shown] = self._streams(group, shown)
+        return self.streamed[group, shown]
+
+    def _streams(self, group: int, shown: int) -> int:
+        nests, is_single = [nest for nest in self.question.nests if nest & shown == group], not group & (group - 1)
+        if any(nest != group for nest in nests) or (nests and len(self.free(group, 0)) > MOST_TOUCHED):
+            return LOOSE
+        return EXACT if nests or is_single else HELD
 
     def _runs_alone(self, group: int, shown: int) -> bool:
         order, near = self.order, 0

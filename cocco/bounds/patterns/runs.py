@@ -145,7 +145,7 @@ class Runs:
         )
 
     def cost(self, run: Run, kept: int, need: int) -> float:
-        """Return the least cost of the layers of a run; inf if it has several layers and no room for them.
+        """Return the least cost of the layers of a run that is held; inf if it has several layers and no room for them.
 
         kept: tensors of the pattern that are kept meanwhile; need: the least bytes of these and of the run. The rest is
         the room of each layer in addition to the least that its own tensors take.

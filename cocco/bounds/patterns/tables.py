@@ -6,11 +6,12 @@ T = S and L, the layers of S that are in L, at a cost that S never undercuts:
 
     the floors of the layers of T, and one crossing of DRAM for each tensor of U that S loads or writes
 
-Tensors of U are kept as in the plan. A step needs room for them, and with several layers also for the least that T and
-what T reads hold. A single layer that lacks this room runs alone, at its own price, with tensors outside U lying
-anywhere. Layers outside L may run at any time, join T where they fit, and take no room. So the cheapest way of the
-pattern from a state is a lower bound for the rest of any plan there, and patterns that share no layers may be added up
-(Felner, Korf and Hanan, "Additive Pattern Database Heuristics", JAIR 2004).
+Tensors of U are kept as in the plan. A step needs room for them, and if it is held also for the least that T and what T
+reads hold. A single layer that lacks this room, or a nest, runs at its own price, with tensors outside U lying
+anywhere. Where T is part of a nest with layers outside L, it needs no more room, and costs no less than its floors.
+Layers outside L may run at any time, join T where they fit, and take no room. So the cheapest way of the pattern from a
+state is a lower bound for the rest of any plan there, and patterns that share no layers may be added up (Felner, Korf
+and Hanan, "Additive Pattern Database Heuristics", JAIR 2004).
 
 A network is wide for the search if layers can run long before or after others, as the keys and values of the
 Transformer's decoder can. In the first pattern no layer is unordered against more than MOST_FREE others; the next
@@ -27,8 +28,8 @@ from collections.abc import Callable, Iterator
 from itertools import chain, product
 
 from cocco.bounds.floors.layer_order import LayerOrder
-from cocco.bounds.patterns.alone import Alone
-from cocco.bounds.patterns.runs import Budget, Runs, TooManyStepsError
+from cocco.bounds.patterns.alone import EXACT, HELD, LOOSE, Alone
+from cocco.bounds.patterns.runs import Budget, Run, Runs, TooManyStepsError
 from cocco.candidates.rounding import SUMMED
 from cocco.effort.budgets import PATTERN_STEPS, smaller
 from cocco.search.exact.question import KeepQuestion, Pattern
@@ -228,8 +229,9 @@ class Small:
                     last |= bit
                 elif written & bit:
                     drops |= bit
-            touched, is_single = kept & (reads | makes), not run.layers & (run.layers - 1)
-            runs_alone = self.alone.runs_alone(run.layers, active)
+            touched, runs_alone = kept & (reads | makes), self.alone.runs_alone(run.layers, active)
+            streams = self.alone.streams(run.layers, active)
+            inside_counts = question.inside is not None and bool(run.layers & (run.layers - 1))
             for u in members(hidden & self.active(after)):  # appears: run or not, and anywhere
                 bit, later = 1 << u, readers[u] & ~after
                 here = [NOTHING] if later == readers[u] else []
@@ -250,16 +252,25 @@ class Small:
                     appeared |= runs
                     need += more
                 new = new_unwritten | new_written
-                if need > room and not is_single:
+                fits = need <= room
+                if not fits and (
+                    streams == HELD or streams == LOOSE and self._kept(run, kept & reads | new, need) > room
+                ):
                     continue
-                is_alone = need > room or runs_alone
-                if is_alone and self.alone.others(run.layers, seen):
+                least, is_asked = math.inf, runs_alone or streams == EXACT and (not fits or inside_counts)
+                if is_asked and self.alone.others(run.layers, seen):
                     beside = elsewhere + sum([whole[u] for u in members(new & appeared & ~run.inputs)])
-                    cost = self.alone.least(run.layers, seen, touched | new & ~appeared, loaded, stored, beside)
+                    least = self.alone.least(run.layers, seen, touched | new & ~appeared, loaded, stored, beside)
                 else:
-                    cost = self.runs.cost(run, kept | new, need)
+                    is_asked = False
+                if is_asked and (runs_alone or not fits):
+                    cost = least
+                else:
+                    is_held = fits and streams != LOOSE and (is_asked or not inside_counts or streams == HELD)
+                    cost = self.runs.cost(run, kept | new, need) if is_held else run.floor
                     for u in members(stored | loaded):
                         cost += question.crossing_floor[u]
+                    cost = min(cost, least)
                 if cost == math.inf:
                     continue
                 to_unwritten, to_written = (unwritten | new_unwritten) & ~last, (written | new_written) & ~last
@@ -273,6 +284,10 @@ class Small:
                     if subset == drops:
                         break
                     subset = (subset - drops) & drops
+
+    def _kept(self, run: Run, touched: int, need: int) -> int:
+        """Return the bytes that are kept while a run needs so many; touched: those that are kept of what it touches."""
+        return need - run.held + sum([run.of_tensor.get(u, 0) for u in members(touched)])
 
     def _appeared(self, state: State, appeared: int, cost: float) -> Iterator[tuple[State, float]]:
         """Yield the states after late layers may have run in the step itself and used what they read."""

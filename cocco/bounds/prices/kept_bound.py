@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.floors.nests import lowered
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import Tensors
 from cocco.bounds.parts.scopes import Scope, scopes_of
@@ -81,7 +82,7 @@ class KeptPrices:
         self.hulls, self.time = hulls, 0.0
 
         self.given = problem, costs, hulls, tensors
-        self.alone = alone_extras(by_bytes(problem))
+        self.nests, self.alone = hulls.nests, alone_extras(by_bytes(problem), hulls.nests)
         if narrow is None:
             self.pairs = pairs_of(tensors, hulls, problem.network_of)
             narrow = self._bottlenecks(self._singles())[1]
@@ -115,7 +116,7 @@ class KeptPrices:
     @property
     def moves_weights(self) -> bool:
         """Whether some of the extra bytes may be weights: the proof does not distinguish them from maps."""
-        return any(each.most for each in self.alone)
+        return any(each.most for each in self.alone.values())
 
     def may_keep(self, kept: frozenset[int]) -> bool:
         """Return whether tensors fit on chip together."""
@@ -195,7 +196,7 @@ class KeptPrices:
                 paid = self._paid_at(oracle, v, due_here) if worth[v] > 0 else 0
                 if paid <= 0:
                     continue
-                prices[v] = paid + self.alone[v].extra(0)
+                prices[v] = paid + self.alone[v,].extra(0)
                 chosen.append(v)
                 for i in places:
                     u = self.pairs.pairs[i][0]
@@ -218,8 +219,8 @@ class KeptPrices:
     def _most_at(self, v: int, tolls: Tolls) -> int:
         """Return the lower payment of a layer alone in two cases of what ran before, without what it always moves."""
         early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
-        cases = [least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], each)[0] for each in (early, late)]
-        return min(cases) - self.alone[v].extra(0)
+        cases = [least_alone(self.tensors, self.pairs, tolls, (v,), self.alone[v,], each)[0] for each in (early, late)]
+        return min(cases) - self.alone[v,].extra(0)
 
     def _paid_at(self, oracle: Oracle, v: int, tolls: Tolls) -> int:
         """Return the least that a layer alone pays at these tolls, without what it always moves."""
@@ -227,10 +228,10 @@ class KeptPrices:
         if most <= 0:
             return most
         prices = [0] * self.problem.size
-        prices[v] = 1 + sum(tolls.shares) + sum(tolls.loads) + self.alone[v].most
+        prices[v] = 1 + sum(tolls.shares) + sum(tolls.loads) + self.alone[v,].most
         found = oracle.worst(prices, tolls, LAST)
         self.time += found.deterministic_time
-        return math.floor(found.least) + prices[v] - self.alone[v].extra(0)
+        return math.floor(found.least) + prices[v] - self.alone[v,].extra(0)
 
     def _levelled(self, point: Point, share: float) -> _Proven:
         """Return the best prices at given tolls, component by component, in so much more time (partition_bound.py)."""
@@ -248,7 +249,7 @@ class KeptPrices:
                 return alone[group[0]]
             return paid(self.tensors, self.pairs, point.tolls, self.plain_step(group))
 
-        beyond = [extra for each in self.alone for _, extra in each.levels]
+        beyond = [extra for each in self.alone.values() for _, extra in each.levels]
         unit = math.gcd(*point.tolls.shares, *point.tolls.loads, *beyond)
         for layers in self.parts:
             (v, *others), network = layers, self.problem.network_of[layers[0]]
@@ -256,8 +257,9 @@ class KeptPrices:
             if others:
                 scopes = self.scopes[tuple(layers)]
                 guess, known = [prices[v] for v in layers], self._groups_in(layers)
+                nests = {nest: self._of_nest(nest, point.tolls)[0] for nest in self.nests if nest[0] in set(layers)}
                 solver = PartitionBound(
-                    self.tensors, point.tolls, self._oracle, cost, layers, scopes, known, unit, guess=guess
+                    self.tensors, point.tolls, self._oracle, cost, layers, scopes, known, unit, guess=guess, nests=nests
                 )
                 bound = solver.run(max(LAST, (end - self.time) * len(layers) / left))
                 least, found = bound.crossings, list(bound.prices)
@@ -272,9 +274,9 @@ class KeptPrices:
     def _alone_at(self, v: int, tolls: Tolls, is_narrow: bool) -> int:
         """Return the least that a layer alone pays at these tolls."""
         if not is_narrow:
-            return least_alone(self.tensors, self.pairs, tolls, v, self.alone[v], ancestors(self.hulls, (v,)))[0]
+            return least_alone(self.tensors, self.pairs, tolls, (v,), self.alone[v,], ancestors(self.hulls, (v,)))[0]
         oracle = next(each for each in self.singles if v in each.inside)
-        return self._paid_at(oracle, v, tolls) + self.alone[v].extra(0)
+        return self._paid_at(oracle, v, tolls) + self.alone[v,].extra(0)
 
     def _groups_in(self, layers: Sequence[int]) -> list[tuple[int, ...]]:
         inside = set(layers)
@@ -291,7 +293,7 @@ class KeptPrices:
         return point, promised
 
     def _alone(self, point: Point) -> tuple[Point, bool]:
-        """Return lower prices at which no layer alone is worth more than it pays, and whether there were new steps.
+        """Return lower prices at which no layer alone, and no nest, is worth more than it pays; and if steps were new.
 
         If it matters what ran before, only two cases are looked at; the others are left to an oracle.
         """
@@ -299,11 +301,24 @@ class KeptPrices:
         for v in range(self.problem.size):
             early, late = ancestors(self.hulls, (v,)), all_but_later(self.hulls, (v,), self.problem.size)
             for before in (early, late) if self.pairs.loose.intersection(self.pairs.of_layer[v]) else (early,):
-                least, kept = least_alone(self.tensors, self.pairs, point.tolls, v, self.alone[v], before)
+                least, kept = least_alone(self.tensors, self.pairs, point.tolls, (v,), self.alone[v,], before)
                 if least < prices[v]:
                     is_new |= self.program.add(Taken((v,), kept, before))
                     prices[v] = least
+        paid_by = []
+        for nest in self.nests:
+            least, kept = self._of_nest(nest, point.tolls)
+            if least < prices[list(nest)].sum():
+                is_new |= self.program.add(Taken(nest, kept, ancestors(self.hulls, nest)))
+            paid_by.append((nest, least))
+        prices = np.array(lowered(list(prices), [-math.inf] * len(prices), paid_by))
         return Point(prices, point.tolls), is_new
+
+    def _of_nest(self, nest: tuple[int, ...], tolls: Tolls) -> tuple[int, frozenset[int]]:
+        """Return the least that a nest pays at these tolls, and what it keeps; nothing where it depends on what ran."""
+        shares = [0 if i in self.pairs.loose else share for i, share in enumerate(tolls.shares)]
+        fixed = tolls._replace(shares=shares)
+        return least_alone(self.tensors, self.pairs, fixed, nest, self.alone[nest], ancestors(self.hulls, nest))
 
     def plain_step(self, group: tuple[int, ...]) -> Taken:
         """Return a step with nothing kept, as early as it may run."""
@@ -342,6 +357,8 @@ class KeptPrices:
         """Return per network a number that divides all its crossings; 1 if layers may move bytes more than once."""
         units = [0] * len(self.problem.networks)
         for u, i in enumerate(self.problem.network_of):
-            beyond = 1 if self.alone[u].most else 0
-            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u], beyond)
+            units[i] = math.gcd(units[i], self.tensors.comes[u], self.tensors.goes[u])
+        for group, each in self.alone.items():
+            i = self.problem.network_of[group[0]]
+            units[i] = 1 if each.most else units[i]
         return [max(1, unit) for unit in units]

@@ -1,4 +1,4 @@
-"""What a layer alone moves beyond its tensors and weights once, by the bytes kept on chip while it runs.
+"""What a layer alone, or a nest, moves beyond its tensors and weights once, by the bytes kept while it runs.
 
 In every loop order, a layer that does not fit next to the kept tensors reads weights or operands again. The less room,
 the more it reads: of all orders that fit, the one that moves the fewest bytes is taken (cocco.bounds.floors.elsewhere).
@@ -9,14 +9,14 @@ and for some totals of kept bytes, its price says what any plan moves at least.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import NamedTuple
 
 from cocco.bounds.cheapest import step_totals
 from cocco.problem.problem import Problem, part_of
-from cocco.search.exact.question import KeptStep
+from cocco.search.exact.question import Group, KeptStep
 from simulator.model.cost import Totals
 
 GRAINS = 16  #: parts of the buffer at whose ends it is asked, beside sums of a layer's own tensors; our choice
@@ -24,7 +24,7 @@ MOST_TOUCHED = 8  #: tensors of a layer: all sets of them are looked at; our cho
 
 
 class Alone(NamedTuple):
-    """What a layer alone moves at least beyond what crosses once, in bytes of one sample.
+    """What a layer alone, or a nest, moves at least beyond what crosses once, in bytes of one sample.
 
     Examples
     --------
@@ -55,29 +55,33 @@ def by_bytes(problem: Problem) -> Problem:
     return replace(problem, objective=replace(problem.objective, metric="ema"), chosen_by=None)
 
 
-def alone_extras(problem: Problem) -> list[Alone]:
-    """Return `Alone` for each layer of the union on given hardware; problem: one of `by_bytes`."""
+def alone_extras(problem: Problem, nests: Iterable[Group] = ()) -> dict[Group, Alone]:
+    """Return `Alone` for each layer of the union on given hardware, and for nests; problem: one of `by_bytes`."""
     machine = problem.accelerator
     nothing = Alone(((0, 0),), machine.activation_capacity)
+    groups = [*[(v,) for v in range(problem.size)], *nests]
     if machine.cores > 1 or not machine.mapper.is_flat or problem.tile_rule != "exact":
-        return [nothing] * problem.size
-    found: list[Alone] = []
-    for i, network in enumerate(problem.networks):
-        part, known = part_of(problem, i), dict[Hashable, Alone]()
-        (models,), price = part.models, step_totals(part)
-        for v in range(len(network.layers)):
-            key = models.alike.key((v,))
-            if key not in known:
-                known[key] = _of_layer(part, v, price) or nothing
-            found.append(known[key])
+        return dict.fromkeys(groups, nothing)
+    parts = [part_of(problem, i) for i in range(len(problem.networks))]
+    prices, known, found = [step_totals(part) for part in parts], dict[Hashable, Alone](), dict[Group, Alone]()
+    for group in groups:
+        i = problem.network_of[group[0]]
+        part, local = parts[i], tuple([v - problem.offsets[i] for v in group])
+        key = i, part.models[0].alike.key(local)
+        if key not in known:
+            known[key] = _of_group(part, local, prices[i]) or nothing
+        found[group] = known[key]
     return found
 
 
-def _of_layer(part: Problem, v: int, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
-    """Return `Alone` for one layer; None if it moves nothing beyond, or has too many sets to look at."""
+def _of_group(part: Problem, group: Group, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
+    """Return `Alone` for a layer or a nest; None if it moves nothing beyond, or has too many sets to look at."""
     (network,), (rules,), room = part.networks, part.rules, part.accelerator.activation_capacity
-    reads = list(dict.fromkeys(network.producers[v]))
-    touched = [*reads, v] if network.consumers[v] else reads
+    inside, weights = set(group), sum([rules.geometry.weight_bytes[v] for v in group])
+    reads = [u for u in dict.fromkeys(u for v in group for u in network.producers[v]) if u not in inside]
+    made = [v for v in group if not inside.issuperset(network.consumers[v])]
+    written = [v for v in group if network.is_output[v]]
+    touched = [*reads, *made]
     if len(touched) > MOST_TOUCHED:
         return None
     whole = {u: rules.whole_bytes(u) for u in touched}
@@ -86,14 +90,12 @@ def _of_layer(part: Problem, v: int, price: Callable[[KeptStep], Totals | None])
     @cache
     def extra(on_chip: int, kept_bytes: int) -> float:
         loaded = [u for u in reads if not on_chip >> u & 1]
-        is_written = not on_chip >> v & 1 or network.is_output[v]
-        step = KeptStep((v,), on_chip, _set_of(loaded), is_written << v, kept_bytes, 0)
-        found = price(step)
+        stored = {*written, *[v for v in made if not on_chip >> v & 1]}
+        found = price(KeptStep(group, on_chip, _set_of(loaded), _set_of(stored), kept_bytes, 0))
         if found is None:
             return math.inf
-        sizes = rules.geometry.size_bytes
-        once = sum([sizes[u] for u in loaded]) + is_written * sizes[v]
-        return found.ema_bytes - rules.geometry.weight_bytes[v] - rules.batch * once
+        once = sum([rules.geometry.size_bytes[u] for u in (*loaded, *stored)])
+        return found.ema_bytes - weights - rules.batch * once
 
     starts = sorted({size for _, size in sets} | {room * i // GRAINS for i in range(GRAINS)})
     least = [math.inf] * len(starts)
@@ -138,5 +140,5 @@ def _sums(items: Sequence[tuple[int, int]], most_bytes: int) -> list[tuple[int, 
     return found
 
 
-def _set_of(tensors: Sequence[int]) -> int:
+def _set_of(tensors: Iterable[int]) -> int:
     return sum([1 << u for u in tensors])

@@ -1,14 +1,14 @@
 """Find by CP-SAT, with a proof, the step worth most at given prices of layers, among all that may run.
 
-The set-partition bound needs this (docs/bounds.md): the least that a step S pays minus the prices of its layers, 0 for
-the empty set. It pays tolls (tolls.py): shares of tensors that are live and not kept, and loads. If nothing
-may be kept, that is what crosses DRAM. The sets meet necessary conditions of a subgraph; conditions left out (full
-connectedness, stage 3 of the tiling, the exact activation) only make the bound lower.
+The set-partition bound needs this (docs/bounds.md): the least that a step S, held or of one layer, pays minus the
+prices of its layers, 0 for the empty set. It pays tolls (tolls.py): shares of tensors that are live and not kept, and
+loads. If nothing may be kept, that is what crosses DRAM. The sets meet necessary conditions of a subgraph; conditions
+left out (full connectedness, stage 3 of the tiling, the exact activation) only make the bound lower.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.floors.forced import Hulls
@@ -47,7 +47,7 @@ class Oracle:
 
     def __init__(
         self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, pairs: Pairs,
-        layers: Sequence[int], alone: Sequence[Alone] | None = None,
+        layers: Sequence[int], alone: Mapping[tuple[int, ...], Alone] | None = None,
     ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
 
@@ -67,7 +67,7 @@ class Oracle:
             for u in problem.producers[v]:
                 if u in self.inside:
                     model.add_bool_or([self.inside[u], done[u], ~self.inside[v]])
-                    if not hulls.may_share((u, v)):
+                    if not hulls.may_share((u, v), held=True):
                         model.add_bool_or([~self.inside[u], ~self.inside[v]])
                 elif u in done:
                     model.add_implication(self.inside[v], done[u])
@@ -125,14 +125,14 @@ class Oracle:
         """Add that each layer of a step is joined with another of the step (by an edge, or as a sibling)."""
         for v, x in self.inside.items():
             near = [w for w in dict.fromkeys(problem.near(v)) if w in self.inside]
-            self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w))]])
+            self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w), held=True)]])
 
-    def _add_extras(self, alone: Sequence[Alone], held: Sequence[Term]) -> None:
+    def _add_extras(self, alone: Mapping[tuple[int, ...], Alone], held: Sequence[Term]) -> None:
         """Add what a layer alone moves beyond its tensors once, which grows with the bytes kept."""
         model = self.model
         kinds: dict[Alone, list[cp_model.IntVar]] = {}
         for v, x in self.inside.items():
-            kinds.setdefault(alone[v], []).append(x)
+            kinds.setdefault(alone[v,], []).append(x)
         kept, most = sum([size * x for size, x in held]), sum([size for size, _ in held])
         for kind, layers in kinds.items():
             if kind.room < most:

@@ -3,18 +3,19 @@
 If every subgraph S that may run crosses at least as many bytes as its layers' prices sum up to, no partition crosses
 fewer bytes than all prices together. This is proved scope by scope (scopes.py): prices are only ever lowered, so a
 proof for one scope stays valid. If some S falls short by at most r, it suffices to lower the price of each layer that
-may be its first by r.
+may be its first by r. Nests, which run in less room than the oracle reckons with, are looked at one by one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from cocco.bounds.floors.forced import Hulls
+from cocco.bounds.floors.nests import lowered
 from cocco.bounds.parts.crossings import Tensors, crossings
 from cocco.bounds.parts.scopes import Scope, scopes_of
 from cocco.bounds.prices.duals import Columns
@@ -67,8 +68,13 @@ def plain_bound(
     def cost(group: tuple[int, ...]) -> int:
         return crossings(tensors, group)
 
-    scopes = scopes_of(layers, hulls, WINDOW)
-    return PartitionBound(tensors, plain_tolls(tensors, pairs), make, cost, layers, scopes, known, unit, start)
+    scopes, nests = (
+        scopes_of(layers, hulls, WINDOW),
+        {nest: cost(nest) for nest in hulls.nests if nest[0] in set(layers)},
+    )
+    return PartitionBound(
+        tensors, plain_tolls(tensors, pairs), make, cost, layers, scopes, known, unit, start, nests=nests
+    )
 
 
 class PartitionBound:
@@ -86,12 +92,13 @@ class PartitionBound:
         unit: int = 1,
         start: Sequence[float] | None = None,
         guess: Sequence[float] | None = None,
+        nests: Mapping[tuple[int, ...], int] | None = None,
     ) -> None:
         """tolls: what steps pay; if nothing is kept, what crosses. make: the oracle of some layers.
 
         cost: of a layer alone the least that it pays, of more a way that they may pay. unit: all that is paid is a
         multiple of it. start: prices that no subgraph exceeds, if any are known, such as those of a larger memory.
-        guess: prices to start from that prove nothing.
+        guess: prices to start from that prove nothing. nests: what those of these layers pay at least.
         """
         self.layers, self.tensors, self.tolls, self.cost, self.unit = layers, tensors, tolls, cost, unit
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
@@ -103,9 +110,13 @@ class PartitionBound:
         self.singles = np.array([cost((v,)) for v in layers], dtype=float)
         for v, crossing in zip(layers, self.singles):
             self.columns.add((v,), int(crossing))
-        for group in known:
-            self.columns.add(group, self.cost(group))
         place = {v: i for i, v in enumerate(layers)}
+        self.nests = [(tuple([place[v] for v in nest]), takes) for nest, takes in (nests or {}).items()]
+        for nest, takes in (nests or {}).items():
+            self.columns.add(nest, takes)
+        for group in known:
+            if group not in (nests or {}):
+                self.columns.add(group, self.cost(group))
         self.scopes: list[tuple[list[int], list[int], Oracle]] = []  # places of first and of all layers
         for firsts, inside in scopes:
             self.scopes.append(([place[v] for v in firsts], [place[v] for v in inside], make(inside)))
@@ -155,7 +166,7 @@ class PartitionBound:
 
     def _prove(self, prices: np.ndarray, limit: float) -> tuple[np.ndarray, bool]:
         """Return whole prices, at most these, that no subgraph exceeds, and whether new sets refuted the given ones."""
-        values, is_any_new = np.minimum(np.floor(prices + NEAR), self.singles), False
+        values, is_any_new = self._within(np.minimum(np.floor(prices + NEAR), self.singles)), False
         for firsts, inside, oracle in self.scopes:
             for repairs in range(REPAIRS + 1):
                 least, is_new = self._ask(oracle, values, limit)
@@ -167,6 +178,10 @@ class PartitionBound:
                     break
                 values = np.floor(self.columns.repaired(values) + NEAR)
         return values, is_any_new
+
+    def _within(self, prices: np.ndarray) -> np.ndarray:
+        """Return prices, at most these, of which those of no nest add up to more than it pays."""
+        return np.array(lowered(list(prices), [-math.inf] * len(prices), self.nests))
 
     def _ask(self, oracle: Oracle, prices: np.ndarray, limit: float) -> tuple[float, bool]:
         of_layer = [0] * len(self.tensors.read)

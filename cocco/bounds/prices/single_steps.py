@@ -1,4 +1,4 @@
-"""The least that a layer alone pays, whatever it keeps and in any loop order: a knapsack of the whole buffer."""
+"""The least that a layer alone, or a nest, pays, whatever it keeps: a knapsack of the whole buffer."""
 
 from __future__ import annotations
 
@@ -10,17 +10,18 @@ MOST_SUMS = 2048  #: sums of bytes that are looked at before fractions are taken
 
 
 def least_alone(
-    tensors: Tensors, pairs: Pairs, tolls: Tolls, v: int, alone: Alone, before: int
+    tensors: Tensors, pairs: Pairs, tolls: Tolls, layers: tuple[int, ...], alone: Alone, before: int
 ) -> tuple[int, frozenset[int]]:  # fmt: skip
-    """Return the least bytes that a layer alone pays, and which tensors it keeps to save the rest.
+    """Return the least bytes that a layer alone, or a nest, pays, and which tensors it keeps to save the rest.
 
     alone: what it moves beyond its tensors once, and the bytes it may keep. before: the layers that ran before it.
     """
     room, saved = alone.room, dict[int, int]()
-    for i in due(tensors, pairs, Taken((v,), frozenset(), before))[0]:
+    shares, loaded = due(tensors, pairs, Taken(layers, frozenset(), before))
+    for i in shares:
         u = pairs.pairs[i][0]
         saved[u] = saved.get(u, 0) + tolls.shares[i]
-    for u in tensors.read[v]:
+    for u in loaded:
         saved[u] = saved.get(u, 0) + tolls.loads[u]
     items = sorted(
         [(u, tensors.whole[u], worth) for u, worth in saved.items() if worth > 0 and tensors.whole[u] <= room]

@@ -7,7 +7,7 @@ the last good one, which keeps it from jumping. Nothing here needs to be exact: 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -48,7 +48,7 @@ def between(one: Point, other: Point, share: float) -> Point:
 class TollProgram:
     """The linear program."""
 
-    def __init__(self, tensors: Tensors, pairs: Pairs, alone: Sequence[Alone]) -> None:
+    def __init__(self, tensors: Tensors, pairs: Pairs, alone: Mapping[tuple[int, ...], Alone]) -> None:
         self.tensors, self.pairs, self.alone = tensors, pairs, alone
         self.count, self.shared = len(tensors.read), len(pairs.pairs)
         self.loaded = [u for u in pairs.budgets if tensors.comes[u]]
@@ -89,9 +89,9 @@ class TollProgram:
 
     def _beyond(self, step: Taken) -> int:
         """Return the bytes that a step moves beyond what its tolls pay for."""
-        if len(step.layers) > 1:
+        if step.layers not in self.alone:
             return 0
-        return self.alone[step.layers[0]].extra(sum([self.tensors.whole[u] for u in step.kept]))
+        return self.alone[step.layers].extra(sum([self.tensors.whole[u] for u in step.kept]))
 
     def best(self, centre: Point, width: float) -> tuple[Point, float]:
         """Return whole prices and tolls near a point that satisfy all rows up to rounding, and their sum."""

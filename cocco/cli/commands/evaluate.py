@@ -23,10 +23,11 @@ from cocco.cli.options.options import (
     add_machine,
     add_mapper,
     add_network,
+    keep_of,
 )
 from cocco.cli.options.output import file_path, print_answer, watched
 from cocco.cli.options.usage import Parser, UsageError, old_spelling
-from cocco.cli.running.opinion import Asked, add_prove, second_opinion_of
+from cocco.cli.running.opinion import SecondOpinion, add_prove, second_opinion_of
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
 from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
 from cocco.output.folders.written.addresses import write_table
@@ -46,7 +47,7 @@ from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
-    from cocco.output.folders.verified.verify_run import Checked
+    from cocco.output.folders.verified.verify_run import CheckedRun
     from simulator.execution import Verification
 
 
@@ -60,7 +61,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--keep", choices=("auto", "none"),
         help="auto: choose which tensors stay on chip between the subgraphs, which stay as they are, in the order in "
-        "which the file has them; none: keep none, whatever the file says; default: what the file says",
+        "which the file has them; none: keep none, whatever the file says; default: what the file says, "
+        "with --plans paper none",
     )  # fmt: skip
     parser.add_argument(
         "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
@@ -96,8 +98,8 @@ class Answer(NamedTuple):
     addresses: AddressMap | None
     verification: Verification | None
     choice: KeptChoice | None = None
-    opinion: Asked | None = None
-    checked: Checked | None = None  #: of the folder of a run, with --verify
+    opinion: SecondOpinion | None = None
+    checked: CheckedRun | None = None  #: of the folder of a run, with --verify
 
     @property
     def is_placed(self) -> bool:
@@ -136,6 +138,8 @@ class Answer(NamedTuple):
 
 def run(options: Namespace) -> int:
     """Ask, save, print. Exit 1 where the partition, or with --addresses its map, does not fit, or --verify fails."""
+    if options.plans == "paper":
+        options.keep = keep_of(options)
     trace = file_path(options.trace, "--trace", (".json",))
     output, table = _outputs(options)
     plan = plan_of(options)

@@ -98,6 +98,7 @@ class Front(Shown):
     engine: str
     points: pandas.DataFrame
     lacking: tuple[Evaluation, ...] = ()  #: where no point was found, what does not fit layer by layer, in the largest
+    space: tuple[str, ...] = ()  #: the kinds of plans among which there are no better points
 
     @property
     def front(self) -> pandas.DataFrame:
@@ -153,6 +154,7 @@ class Front(Shown):
             "seed": self.seed,
             "samples": self.samples,
             "status": self.status,
+            "space": list(self.space),
             **lacking_json(self.lacking),
             "front": [point.to_json(self.objectives) for point in self.found],
         }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
@@ -46,6 +47,7 @@ class Limited(Shown):
     engine: str
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
+    space: tuple[str, ...] = ()  #: as in Front
 
     @property
     def value(self) -> float | None:
@@ -75,6 +77,7 @@ class Limited(Shown):
             "samples": self.samples,
             "status": self.status,
             "lower_bound": self.lower_bound,
+            "space": list(self.space),
         }
         if self.best is None:
             nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
@@ -82,7 +85,7 @@ class Limited(Shown):
         content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
         content |= buffer_bytes(self.best.accelerator)
         found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
             for evaluation, plan in zip(self.best.evaluations, self.best.plans)
         ]
         if len(found) == 1:

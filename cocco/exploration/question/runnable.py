@@ -18,7 +18,7 @@ from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.kept import Kept
 from simulator.views.least_capacity import Way, least_ways
 
-TENSORS = 8  #: of a layer that may be kept, each or not; of one with more nothing is ruled out; our choice
+MOST_TENSORS = 8  #: of a layer that may be kept, each or not; of one with more nothing is ruled out; our choice
 
 
 def runnable(problem: Problem) -> Problem | None:
@@ -63,7 +63,7 @@ def _ways(problem: Problem, v: int) -> Iterator[Way]:
         return
     inputs = frozenset(network.producers[layer])
     tensors = {layer, *inputs}
-    if len(tensors) > TENSORS:
+    if len(tensors) > MOST_TENSORS:
         yield 0, 0
         return
     for count in range(1, len(tensors) + 1):

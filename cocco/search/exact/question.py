@@ -78,6 +78,8 @@ class KeepQuestion(NamedTuple):
     more_room_pays: bool = True  #: no layer alone is cheaper where more is kept beside it
     inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
     alike: tuple[int, ...] = ()  #: per tensor: those of one number are read alike, below 0 like no other; ()
+    may_hold: Callable[[Group], bool] | None = None  #: the same of steps that are held; None: all are, but layers alone
+    nests: tuple[int, ...] = ()  #: sets of several layers that may run as one loop nest, without being held
     connected: Connected = "all"  #: what connects the layers of a step
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 

@@ -22,7 +22,8 @@ import numpy as np
 
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
-from simulator.model.layer.least_room import needs
+from simulator.model.layer.least_room import least_room, needs
+from simulator.model.nests.epilogue import room_of
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -107,7 +108,7 @@ cdef class Kernel:
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
-        self.machine.is_apart = problem.accelerator.groups_apart
+        self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
         self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
@@ -152,8 +153,12 @@ cdef class Kernel:
             smallest = needs(rules.loops_of(layers))
             ids = [offset + v for v in layers]
             self.net.nests[k].layers, self.net.nests[k].count = self._hold(ids), len(ids)
-            self.net.nests[k].made = offset + rules.nests[layers].result
+            nest = rules.nests[layers]
+            self.net.nests[k].made = offset + nest.result
+            self.net.nests[k].may_stay = self._hold([v not in nest.inner for v in layers])
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
+            self.net.nests[k].least = least_room(rules.loops_of(layers), rules.is_shared).activation
+            self.net.nests[k].weights = sum(rules.geometry.weight_bytes[v] for v in layers)
             for v in ids:
                 at[v].append(k)
         self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))
@@ -169,7 +174,7 @@ cdef class Kernel:
         apart = [
             [x for g in divisors_of(layer, unit) for x in (g, g * crew.cycles(one_group(layer, g), crew.batch))]
             for rule in problem.rules for layer, unit in zip(rule.geometry.network.layers, rule.units)
-        ] or [[] for _ in layers]
+        ]
         self.net.apart, self.net.apart_start = self._hold(x for each in apart for x in each), self._hold(_starts(apart))
         self.net.dealt_weights = self._hold([
             layer.weight_bytes * crew.deal.most(layer.channels) // layer.channels for layer in layers
@@ -207,6 +212,7 @@ cdef class Kernel:
             for layers, nest in rules.nests.items():
                 asked = nest.operands, nest.layer(network), first_input, offset
                 self._fill_kept_layer(place, nest.result, network, rules.loops_of(layers), *asked)
+                self._fill_followers(place, nest, network, rules.loops_of(layers), first_input, offset)
                 place += 1
             first_input += len(network.inputs)
 
@@ -221,6 +227,19 @@ cdef class Kernel:
         for i, (tensor, rows) in enumerate(seconds):
             into.second[i], into.second_rows[i] = tensor, rows
         self.kept_numbers = max(self.kept_numbers, len(producers) + 4 * len(whole))
+
+    def _fill_followers(self, place, nest, network, layer, first_input, offset):
+        """What layers read that follow the loops of a nest, and what leaves in between."""
+        cdef KeptLayer* into = &self.kept_layers[place]
+        sizes = [(each.tensor, network.tensors[each.tensor]) for each in nest.others]
+        ids = [u + offset if u < len(network.layers) else first_input + u - len(network.layers) for u, _ in sizes]
+        rooms = [room_of(layer, tensor, each.is_gate) for each, (_, tensor) in zip(nest.others, sizes)]
+        numbers = [(u, tensor.size_bytes, *room) for u, (_, tensor), room in zip(ids, sizes, rooms)]
+        into.other_count, into.others = len(ids), <i64 (*)[4]>self._hold(sum(numbers, ()))
+        into.leaving_count, into.leaving = len(nest.leaving), self._hold([offset + v for v in nest.leaving])
+        more = [u for u in ids if u not in [into.inputs[i] for i in range(into.input_count)]]
+        inputs = [into.inputs[i] for i in range(into.input_count)] + more
+        into.inputs, into.input_count = self._hold(inputs), len(inputs)
 
     def __dealloc__(self):
         free(self.own_layers)

@@ -112,6 +112,10 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64* inputs         # tensors that it reads, each once
     i64 input_count
     i64 made            # and that it makes
+    i64 other_count     # what layers that follow read besides: a tensor, its bytes, then those held of it or of a word
+    i64 (*others)[4]
+    i64 leaving_count
+    i64* leaving        # tensors in between that are read elsewhere
 
 
 cdef inline double buffer_pj(ByteCost* rates, i64 moved, i64 written) noexcept nogil:
@@ -153,3 +157,4 @@ cdef class LoopLayers:
     cdef object kept    # arrays behind the pointers, by layer
     cdef i64* _hold(self, array) except NULL
     cdef _fill(self, LoopLayer* into, layer, tiles)
+    cdef _fill_chain(self, LoopLayer* into, chain)

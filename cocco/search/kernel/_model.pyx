@@ -5,6 +5,8 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memcpy
 
 from simulator.integers cimport gcd, mul_overflows
+from simulator.model.chains.chain cimport Chain
+from simulator.model.chains.rows cimport ChainBand, ChainRows
 from simulator.model.schemes.columns cimport ColumnsMet, Sweep
 from simulator.model.subgraph.subgraph cimport COLUMNS, ROWS
 

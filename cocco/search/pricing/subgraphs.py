@@ -6,7 +6,7 @@ The baselines of Cocco, Sec. 4.2, are built on these: Formula 1 is a sum over su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from cocco.problem.problem import Problem
@@ -29,16 +29,15 @@ class Spent(Exception):
     """More layers would be priced than allowed."""
 
 
-def _fitting_nests(problem: Problem) -> list[frozenset[int]]:
-    """Return the layers of each nest that some loops of it run in this memory, as ids of the union."""
-    machine, found = problem.accelerator, []
+def _fitting_nests(problem: Problem) -> Iterator[Group]:
+    """Yield the layers of each nest that some loops of it run in this memory, as ids of the union."""
+    machine = problem.accelerator
     room = Room(machine.activation_capacity, None if machine.is_shared else machine.weight_capacity)
     for rules, offset in zip(problem.rules, problem.offsets):
         for layers in rules.nests:
             loops = rules.loops_of(layers)
             if loops is not None and can_run(loops, room):
-                found.append(frozenset(offset + v for v in layers))
-    return found
+                yield tuple([offset + v for v in layers])
 
 
 class SubgraphCosts:
@@ -70,7 +69,10 @@ class SubgraphCosts:
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
-        self._nests = _fitting_nests(problem)
+        self.may_hold = lru_cache(memo)(self._may_hold)
+        #: sets of several layers that may run as one loop nest here, without being held; ascending ids of the union
+        self.nests = tuple(_fitting_nests(problem))
+        self._nests = list(map(frozenset, self.nests))
         self._cores, self._most_tensors = machine.cores, machine.max_regions
         self._room, self._is_shared = machine.activation_capacity, machine.is_shared
         self._weight_room = machine.weight_capacity
@@ -91,6 +93,7 @@ class SubgraphCosts:
         """Empty the memos."""
         self.costs.cache_clear()
         self.may_fit.cache_clear()
+        self.may_hold.cache_clear()
 
     def _reference(self) -> GroupPrice:
         pricer, machine = Pricer(self.problem, model_memo=1, price_memo=1), self._machine
@@ -119,7 +122,7 @@ class SubgraphCosts:
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
-        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units] or [False] * problem.size
+        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units]
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
@@ -146,6 +149,10 @@ class SubgraphCosts:
             for i, (bands, _) in enumerate(self._shares)
         ]
         self._reads = reads
+        self._touches_parts = [*self._may_part, *[False] * (len(layers + inputs) - problem.size)]  #: by tensor
+        for may_part, operands in zip(self._may_part, reads):
+            for tensor, _, _ in operands:
+                self._touches_parts[tensor] |= may_part
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
@@ -154,7 +161,7 @@ class SubgraphCosts:
         Necessary: a subgraph of several layers that runs meets it. Monotone: if T contains S and T meets it, so does
         S; a search that grows sets may stop where it fails. (A single layer that fails can still be streamed.)
         """
-        return self._may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
+        return self.may_hold(group) or any(nest.issuperset(group) for nest in self._nests)
 
     def _may_hold(self, group: Group) -> bool:
         """Return False only if neither this set of layers nor any larger one can be held.
@@ -221,7 +228,7 @@ class SubgraphCosts:
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
         asked = {u: (max(1, rows), max(1, columns), max(slack[0], slack_h), max(slack[1], slack_w), is_whole)}
-        return self._bytes_held(asked, any(self._may_part))
+        return self._bytes_held(asked, self._touches_parts[u] if v is None else self._may_part[v])
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S need of each tensor of S and in(S): steps, slacks, and whether in full."""

@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 
 from simulator.execution.count.count import Count, extra_units
-from simulator.execution.count.layer_facts import position_bytes, size_bytes
+from simulator.execution.count.layer_facts import operations, position_bytes, size_bytes
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
+from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import DENSE, Kind, LayerPlan, check_plan
 from simulator.execution.layer.common.windows import lines_of, masks, union
 from simulator.execution.layer.counted.apart import count_apart, count_copy, count_joined, count_sums
 from simulator.execution.layer.counted.attention import count_attention
 from simulator.execution.layer.counted.dense import count_dense
+from simulator.execution.layer.counted.epilogue import count_gates
 from workloads.network.layers.ops import ELEMENTWISE_OPS, WINDOW_OPS
 from workloads.network.network import Network
 
 
 def count_layer(
-    network: Network, v: int, plan: LayerPlan, batch: int = 1, word: int = 8, lies: Lies = NOTHING_STAYS
+    network: Network,
+    v: int,
+    plan: LayerPlan,
+    batch: int = 1,
+    word: int = 8,
+    lies: Lies = NOTHING_STAYS,
+    after: Sequence[int] = (),
 ) -> Count:
     """Return what the loops of a layer take and move, derived entirely from its windows.
 
@@ -37,6 +45,8 @@ def count_layer(
         Channels to which a position is rounded up (`Technology.channel_alignment`).
     lies : Lies
         Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
+    after : sequence of int
+        Layers that follow in the same loops, ascending: the epilogue of a dense layer.
 
     Returns
     -------
@@ -57,10 +67,14 @@ def count_layer(
     >>> count.ema_input_bytes == 2 * 224 * 224 * 64, count.activation_bytes == (3 * 64 + 32) * 224
     (True, True)
     """
-    chip, (one, place) = count_on_chip(network, v, plan, batch, word, lies), folded(network, v)
+    chip, (one, place) = count_on_chip(network, v, plan, batch, word, lies, after=after), folded(network, v)
     found = chip.count(one, place, batch)
     own = (found.operations or 0) - chip.rescalings  # which take what one of INT8 does
-    return found._replace(operation_extra=extra_units(network, v, own))
+    extra, made = extra_units(network, v, own), chip.results // batch
+    for each in after:
+        count = batch * operations(network, each, made)
+        extra += extra_units(network, each, count)
+    return chip.count(one, place, batch, after)._replace(operation_extra=extra)
 
 
 def count_on_chip(
@@ -71,22 +85,29 @@ def count_on_chip(
     word: int = 8,
     lies: Lies = NOTHING_STAYS,
     kind: Kind | None = None,
+    after: Sequence[int] = (),
 ) -> Chip:
     """Return the same as a chip; kind: for a part of a layer whose shape alone does not tell it."""
     ids, on_chip = set(network.operands[v]), lies.on_chip
     whole, original = network, v
-    is_written = lies.written is None or v in lies.written
-    chip = Chip(word=word, has_results=v not in on_chip, is_written=is_written)
+    following = following_of(network, (v, *after), lies) if after else None
+    last = after[-1] if after else v
+    ids = (ids | {u for each in after for u in network.operands[each]}) - {v, *after}
+    is_written = lies.written is None or last in lies.written
+    chip = Chip(word=word, has_results=last not in on_chip, is_written=is_written)
     there = rows_there(network, v, on_chip)
     network, v = folded(network, v)
     layer, on_chip = network.layers[v], on_chip_of(whole, original, network, on_chip)
     check_plan(plan, layer)
+    if following is not None:
+        following.check(plan)
+        count_gates(following, chip, batch)
     if plan.order == "copy":
         count_copy(network, v, chip, batch, on_chip)
     elif layer.op == "attention":
         count_attention(network, v, chip, plan, batch, on_chip, there)
     elif plan.order in DENSE:
-        count_dense(network, v, chip, plan, batch, on_chip, there, kind)
+        count_dense(network, v, chip, plan, batch, on_chip, there, kind, following)
     elif plan.order == "RS":
         count_sums(network, v, chip, batch, on_chip)
     elif layer.op in ELEMENTWISE_OPS:

@@ -9,9 +9,14 @@ from simulator.execution.count.count import Count, extra_units
 from simulator.execution.count.layer_facts import elements, operations
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
-from simulator.execution.layer.common.plan import LayerPlan
+from simulator.execution.layer.chain import count_of_chain, run_chain_scaled
+from simulator.execution.layer.common.following import following_of
+from simulator.execution.layer.common.plan import CHAINED, LayerPlan
 from simulator.execution.layer.count import count_layer
+from simulator.execution.layer.heads.counted import count_heads
+from simulator.execution.layer.heads.scaled import run_heads_scaled
 from simulator.execution.layer.scaled import run_scaled
+from simulator.technology import Technology
 from workloads.network.network import Network
 from workloads.network.rewriting.attentions import attentions_of, by_itself, why_not
 
@@ -23,6 +28,7 @@ class AsOne(NamedTuple):
     v: int
     lies: Lies
     passing: tuple[int, ...] = ()  #: layers that are no part of that one: element by element, where the element lies
+    after: tuple[int, ...] = ()  #: layers that follow that one in its loops
 
 
 def as_one(network: Network, layers: Sequence[int], lies: Lies = NOTHING_STAYS) -> AsOne:
@@ -31,7 +37,9 @@ def as_one(network: Network, layers: Sequence[int], lies: Lies = NOTHING_STAYS) 
         return AsOne(network, layers[0], lies)
     found = [each for each in attentions_of(network) if each.layers == tuple(layers) and not why_not(network, each)]
     if not found:
-        raise Miss(f"{len(layers)} layers in the loops of one")
+        if lies.on_chip & following_of(network, layers, lies).inner:
+            raise Miss("a tensor of a nest is on chip whole, where only pieces of it exist")
+        return AsOne(network, layers[0], lies, after=tuple(layers[1:]))
     (parts,) = found
     if lies.on_chip & set(parts.inner):
         raise Miss("a tensor of a nest is on chip whole, where only pieces of it exist")
@@ -45,11 +53,21 @@ def as_one(network: Network, layers: Sequence[int], lies: Lies = NOTHING_STAYS) 
 
 
 def count_loops(
-    network: Network, layers: Sequence[int], plan: LayerPlan, batch: int, word: int, lies: Lies = NOTHING_STAYS
+    network: Network,
+    layers: Sequence[int],
+    plan: LayerPlan,
+    batch: int,
+    technology: Technology,
+    lies: Lies = NOTHING_STAYS,
 ) -> Count:
-    """Return what the loops of a layer, or of a nest, take and move (`count_layer`)."""
+    """Return what the loops of a layer, or of a nest, take and move (`count_layer`); cycles only of a chain."""
+    if plan.order in CHAINED:
+        return count_of_chain(network, layers, plan, batch, technology, lies)
+    word = technology.channel_alignment
+    if plan.order == "HP":
+        return count_heads(network, layers, plan, batch, word, lies)
     one = as_one(network, layers, lies)
-    count = count_layer(one.network, one.v, plan, batch, word, one.lies)
+    count = count_layer(one.network, one.v, plan, batch, word, one.lies, one.after)
     work = {v: batch * operations(network, v, elements(network.layers[v])) for v in one.passing}
     more = sum(extra_units(network, v, each) for v, each in work.items())
     return count._replace(
@@ -67,5 +85,9 @@ def run_loops_scaled(
     lies: Lies = NOTHING_STAYS,
 ) -> bool:
     """Run the loops of a layer, or of a nest, with values (`run_scaled`); returns whether it was scaled down."""
+    if plan.order == "HP":
+        return run_heads_scaled(network, layers, plan, batch, word, full, lies)
+    if plan.order in CHAINED:
+        return run_chain_scaled(network, layers, plan, batch, word, full, lies)
     one = as_one(network, layers, lies)
-    return run_scaled(one.network, one.v, plan, batch, word, full, one.lies)
+    return run_scaled(one.network, one.v, plan, batch, word, full, one.lies, one.after)

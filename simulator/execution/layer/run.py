@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simulator.execution.count.count import Count
@@ -10,12 +12,14 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded, on_chip_of, plain, rows_there
+from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.held import LOST
 from simulator.execution.layer.common.plan import LayerPlan, check_plan
 from simulator.execution.layer.common.problem import Problem, Values
 from simulator.execution.layer.value.apart import run_apart, run_copy, run_sums
 from simulator.execution.layer.value.attention import attended, run_attention
 from simulator.execution.layer.value.dense import run_convolution, run_product
+from simulator.execution.layer.value.epilogue import Epilogue
 from simulator.execution.layer.value.joined import run_joined
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
@@ -30,6 +34,7 @@ def run_layer(
     word: int = 8,
     seed: int = 0,
     lies: Lies = NOTHING_STAYS,
+    after: Sequence[int] = (),
 ) -> Count:
     """Return what the loops of a layer take and move when they run with integers.
 
@@ -51,6 +56,8 @@ def run_layer(
         Of the values.
     lies : Lies
         Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
+    after : sequence of int
+        Layers that follow in the same loops, ascending: the epilogue of a dense layer.
 
     Returns
     -------
@@ -73,22 +80,35 @@ def run_layer(
     whole, original, there = plain(network), v, rows_there(network, v, lies.on_chip)
     network, v = folded(whole, v)
     problem = Problem(network, v, batch, seed, on_chip_of(whole, original, network, lies.on_chip), there)
-    is_written = lies.written is None or original in lies.written
-    chip, layer = Chip(*rooms, word, has_results=original not in lies.on_chip, is_written=is_written), problem.layer
+    following = following_of(whole, (v, *after), lies) if after else None
+    epilogue = None if following is None else Epilogue(following, problem.maps, batch, seed)
+    last = after[-1] if after else original
+    is_written = lies.written is None or last in lies.written
+    chip, layer = Chip(*rooms, word, has_results=last not in lies.on_chip, is_written=is_written), problem.layer
     check_plan(plan, layer)
+    if following is not None:
+        following.check(plan)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
-    run_loops(problem, chip, plan, output)
-    for u in set(whole.operands[original]) & lies.on_chip - lies.there:  # kept from here on
+    run_loops(problem, chip, plan, output, epilogue)
+    inputs = {u for each in (original, *after) for u in whole.operands[each]} - {original, *after}
+    for u in inputs & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * size_bytes(whole, u))
     direct = attended(problem) if layer.op == "attention" else problem.direct()
-    if (output != direct).any():
+    if epilogue is not None:
+        epilogue.check(direct)
+    elif (output != direct).any():
         raise Miss(f"tensor {layer.name!r}: differs from the output computed directly")
-    return chip.count(network, v, batch)
+    return chip.count(network, v, batch, after)
 
 
-def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
-    """Run the loops of a plan, reading from the problem and writing to the output."""
-    _run(problem, chip, plan, output)
+def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, epilogue: Epilogue | None = None) -> None:
+    """Run the loops of a plan, reading from the problem and writing to the output, or through what follows."""
+    if epilogue is None:
+        _run(problem, chip, plan, output)
+    else:
+        epilogue.begin(chip)
+        run_convolution(problem, chip, plan, output, epilogue)
+        epilogue.end(chip)
     chip.load_input(problem.unmet_bytes)  # what no window meets passes by once
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
 

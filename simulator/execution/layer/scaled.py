@@ -6,6 +6,10 @@ show the same as the whole layer: the loops counted with real shapes (count.py) 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
 from simulator.execution.count.checks import compare
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
@@ -15,6 +19,7 @@ from simulator.execution.layer.common.work import estimate_work
 from simulator.execution.layer.count import count_layer
 from simulator.execution.layer.run import run_layer
 from simulator.execution.layer.small_layer import Scale, SmallLayer, shrink_layer
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 WORK = 50_000  #: units (work.py) up to which a layer runs as it is; our choice, some 0.05 s
@@ -37,6 +42,7 @@ def run_scaled(
     word: int = 8,
     full: bool = False,
     lies: Lies = NOTHING_STAYS,
+    after: Sequence[int] = (),
 ) -> bool:
     """Run the loops of a layer with values in memories of exactly the bytes counted, and compare both counts.
 
@@ -56,6 +62,8 @@ def run_scaled(
         Run even far larger layers unscaled.
     lies : Lies
         Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
+    after : sequence of int
+        Layers that follow in the same loops, ascending: the epilogue of a dense layer.
 
     Returns
     -------
@@ -80,10 +88,13 @@ def run_scaled(
     check_plan(plan, network.layers[v])
     most = FULL_WORK if full else WORK
     if estimate_work(network, v, plan, batch, word) <= most:
-        run_counted(network, v, plan, batch, word, lies)
+        run_counted(network, v, plan, batch, word, lies, after)
         return False
     found = scale_layer(network, v, plan, batch, word)
-    run_counted(found.network, 0, found.plan, found.batch, word, lies_of_small(network, v, found.network, lies))
+    layers = v, *after
+    small = with_followers(network, layers, found.network)
+    here = lies_of_small(network, layers, small, lies)
+    run_counted(small, 0, found.plan, found.batch, word, here, range(1, len(layers)))
     return True
 
 
@@ -96,19 +107,55 @@ def scale_layer(network: Network, v: int, plan: LayerPlan, batch: int = 1, word:
     return found
 
 
-def run_counted(network: Network, v: int, plan: LayerPlan, batch: int, word: int, lies: Lies = NOTHING_STAYS) -> None:
+def run_counted(
+    network: Network,
+    v: int,
+    plan: LayerPlan,
+    batch: int,
+    word: int,
+    lies: Lies = NOTHING_STAYS,
+    after: Sequence[int] = (),
+) -> None:
     """Count a layer, and run it in rooms of the bytes counted; raises Miss if a number differs."""
-    counted = count_layer(network, v, plan, batch, word, lies)
+    counted = count_layer(network, v, plan, batch, word, lies, after)
     rooms = counted.activation_bytes or 0, counted.weight_bytes or 0
-    ran = run_layer(network, v, plan, rooms, batch, word, lies=lies)
+    ran = run_layer(network, v, plan, rooms, batch, word, lies=lies, after=after)
     for check in compare(counted._asdict(), ran._asdict(), {}):
         if check.status == "different":
             raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
 
 
-def lies_of_small(network: Network, v: int, small: Network, lies: Lies) -> Lies:
-    """Return where the tensors of a layer lie, by their ids in the network of that layer alone."""
-    ids = {v: 0, **dict(zip(network.operands[v], small.operands[0]))}
-    here, there = (frozenset(ids[u] for u in each if u in ids) for each in (lies.on_chip, lies.there))
-    written = None if lies.written is None else frozenset({0} if v in lies.written else ())
+def with_followers(network: Network, layers: Sequence[int], small: Network) -> Network:
+    """Return a scaled layer with those that follow it, as small; a map that leaves in between has another reader."""
+    inputs, found, (first, *_) = list(small.inputs), list(small.layers), small.layers
+    of_all = network.layers[layers[0]]
+    shape: dict[str, Any] = {
+        "height": first.height,
+        "width": first.width,
+        "channels": first.channels,
+        "in_channels": first.channels,
+    }
+    others, before = [], layers[0]
+    for v in layers[1:]:
+        names = []
+        for u in network.operands[v]:
+            tensor = network.tensors[u]
+            names.append(found[-1].name if u == before else f"y{len(inputs)}")
+            if u != before:
+                height = first.height if tensor.height == of_all.height else 1
+                width = first.width if tensor.width == of_all.width else 1
+                inputs.append(Tensor(names[-1], height, width, first.channels))
+        if network.is_output[before] or {*network.consumers[before]} - {*layers}:
+            others.append(Layer(f"o{v}", "maxpool", (found[-1].name,), **shape))
+        found.append(replace(network.layers[v], name=f"f{v}", inputs=tuple(names), **shape))
+        before = v
+    return Network(small.name, tuple(inputs), (*found, *others))
+
+
+def lies_of_small(network: Network, layers: Sequence[int], small: Network, lies: Lies) -> Lies:
+    """Return where the tensors of some layers lie, by their ids in the network of these, the first ones there."""
+    ids = {(v, k) for k, v in enumerate(layers)}
+    ids |= {pair for k, v in enumerate(layers) for pair in zip(network.operands[v], small.operands[k])}
+    here, there = (frozenset(one for u, one in ids if u in each) for each in (lies.on_chip, lies.there))
+    written = None if lies.written is None else frozenset(k for k, v in enumerate(layers) if v in lies.written)
     return Lies(here, there, written, here)

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Literal
 
 from simulator.integers import ceil_div, row_bytes
+from simulator.model.chains.plans import chain_plans
 from simulator.model.layer.attention import keys_bytes, position_bytes, tiles_blocks
 from simulator.model.layer.dense import dense_plans
 from simulator.model.layer.goal import SHARED, Best, Goal, Place, Room, holds, may_win, most, offer, without
@@ -26,7 +27,19 @@ from simulator.model.layer.groups import (
     running_sums,
     two_passes,
 )
-from simulator.model.layer.loop_layer import APART, ATTENTION, COPY, JOIN, MIXED, NORM, LoopLayer, inputs_of, results_of
+from simulator.model.layer.loop_layer import (
+    APART,
+    ATTENTION,
+    CHAIN,
+    COPY,
+    HEADS,
+    JOIN,
+    MIXED,
+    NORM,
+    LoopLayer,
+    inputs_of,
+    results_of,
+)
 from simulator.model.layer.orders import (
     CT,
     TC,
@@ -34,6 +47,7 @@ from simulator.model.layer.orders import (
     grid_of,
     weight_updates,
 )
+from simulator.model.nests.by_heads import heads_plans
 from simulator.model.subgraph.tiles import equal_sizes
 
 Tiles = Literal["bands", "equal", "all"]
@@ -111,6 +125,8 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
     [(5, 9), (3, 9), (2, 9), (1, 9), (5, 8), (4, 4), (2, 2), (1, 1)]
     """
     height, width = layer.rows.windows, layer.columns.windows
+    if layer.kind == CHAIN:  # has bands of its own
+        return [(height, width)]
     if tiles == "all":
         return [(rows, columns) for rows in range(height, 0, -1) for columns in range(width, 0, -1)]
     squares = [(min(side, height), min(side, width)) for side in layer.squares]
@@ -121,6 +137,9 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 def find_cheapest(at: Place) -> None:
     """Offer all plans that fit."""
     layer = at.layer
+    if layer.kind == CHAIN:
+        chain_plans(at)
+        return
     if layer.kind == COPY:
         _offer_fitting(at, copy(layer))
         return
@@ -128,6 +147,7 @@ def find_cheapest(at: Place) -> None:
         _offer_fitting(at, running_sums(layer))
     if layer.is_product:
         at.room = Room(at.room.activation, SHARED)
+    at.room = without(at.room, layer.epilogue.room, 0)
     for i in range(at.grid_count):
         at.grid, at.at_once = at.grids[i], 1
         while at.at_once < layer.batch:  # powers of two, and all samples
@@ -152,6 +172,9 @@ def _plans_of_tile(at: Place) -> None:
         return
     if layer.kind == ATTENTION:
         _attention_plans(at)
+        return
+    if layer.kind == HEADS:
+        heads_plans(at)
         return
     windows, updates = layer.window_bytes * grid.windows, weight_updates(layer, grid, at.at_once)
     if may_win(at, layer.coming, layer.loaded * grid.union, windows, updates):

@@ -14,6 +14,7 @@ cdef void _blocks(Place* at, Mode* mode, bint is_inner) noexcept nogil
 cdef i64 _sum_bytes(Place* at) noexcept nogil
 cdef i64 _result_bytes(Place* at) noexcept nogil
 cdef Room _beside(Place* at, Mode* mode) noexcept nogil
+cdef Room _beside_results(Place* at, Mode* mode) noexcept nogil
 cdef Room _beside_chunk(Place* at, Room room, i64 outputs) noexcept nogil
 cdef i64 _kept_weights(Place* at, Room left) noexcept nogil
 cdef i64 _kept_rows(Place* at, Room left, i64 row) noexcept nogil

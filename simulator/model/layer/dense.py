@@ -5,16 +5,26 @@ from __future__ import annotations
 from simulator.integers import ceil_div
 from simulator.model.layer.axes import BLOCK, RING, Mode
 from simulator.model.layer.goal import Place, Room, holds, may_win, most, offer, without
-from simulator.model.layer.loop_layer import LoopLayer, coming_after, inputs_of, results_of, stationary_bytes
+from simulator.model.layer.loop_layer import (
+    LoopLayer,
+    coming_after,
+    inputs_of,
+    results_at_once,
+    results_of,
+    stationary_bytes,
+)
 from simulator.model.layer.orders import (
+    BC,
     KS,
     KT,
     TK,
+    TKC,
     WK,
     Loops,
     block_slices,
     chunks_partly,
     dense_plan,
+    has_positions,
     rounds_of,
     tiles_partly,
     tiles_slices,
@@ -51,12 +61,13 @@ def dense_plans(at: Place) -> None:
 def _chunked(at: Place, mode: Mode, first: str, second: str) -> None:
     """Offer one or two orders with the fewest chunks that fit, of equal size."""
     layer, part = at.layer, at.layer.part
-    words = _most_words(at, _beside(at, mode), _result_bytes(at), part.reduction)
+    words = _most_words(at, _beside_results(at, mode), _result_bytes(at), part.reduction)
     if words > 0:
         outputs = evened(part.outputs, words, layer.word)
         loops = Loops(1, outputs, part.reduction, outputs, at.at_once, 0)
-        offer(at, mode, dense_plan(first, layer, at.grid, mode, loops))
-        if second != first:
+        if has_positions(layer, first, outputs):
+            offer(at, mode, dense_plan(first, layer, at.grid, mode, loops))
+        if second != first and has_positions(layer, second, outputs):
             offer(at, mode, dense_plan(second, layer, at.grid, mode, loops))
 
 
@@ -65,13 +76,13 @@ def _partly(at: Place, mode: Mode) -> None:
 
     The smallest chunk leaves most for what stays: with that, either order moves least.
     """
-    layer, grid, part, room = at.layer, at.grid, at.layer.part, _beside(at, mode)
+    layer, grid, part, room = at.layer, at.grid, at.layer.part, _beside_results(at, mode)
     fewest = _fewest_chunks(at, room, _result_bytes(at), part.reduction)
     if not fewest:
         return
     updates, reads, passes = weight_updates(layer, grid, at.at_once), layer.loaded * mode.reads, max(2, fewest)
     traffic = layer.window_bytes * grid.windows * passes + layer.loaded * mode.side
-    row = layer.batch * part.room * grid.columns.union if mode.name == RING else 0
+    row = layer.batch * part.room * grid.columns.union if mode.name == RING and not layer.epilogue.by_position else 0
     left = _beside_chunk(at, room, min(layer.word, part.outputs))
     weights, rows = min(_kept_weights(at, left), part.outputs - 1), _kept_rows(at, left, row)
     more = (grid.tiles * rounds_of(layer, at.at_once) - 1) * coming_after(layer, weights)
@@ -105,7 +116,7 @@ def _sliced(at: Place, mode: Mode) -> None:
     units = ceil_div(part.reduction, layer.word)
     for number in range(MORE_CHUNKS + 1 if fewest else 0):
         outputs = _chunk(layer, fewest, number)
-        if outputs == before:
+        if outputs == before or not has_positions(layer, TKC, outputs):
             continue
         before, left = outputs, without(room, ceil_div(outputs, layer.word) * sums, 0)
         words = most(left, 0, stationary_bytes(layer, outputs, layer.word))
@@ -135,7 +146,7 @@ def _blocks(at: Place, mode: Mode, is_inner: bool) -> None:
         units = max(units, part.units[i][0])
     for number in range(MORE_CHUNKS + 1):
         outputs = _chunk(layer, fewest, number)
-        if outputs == before:
+        if outputs == before or not has_positions(layer, BC, outputs):
             continue
         before, left = outputs, without(at.room, ceil_div(outputs, layer.word) * sums, 0)
         inner = min(layer.word, outputs) if is_inner else outputs
@@ -151,13 +162,22 @@ def _sum_bytes(at: Place) -> int:
 
 
 def _result_bytes(at: Place) -> int:
-    """Return the bytes of a word of its outputs where results have a region of their own."""
-    return 0 if at.layer.stays.output else at.at_once * at.grid.area * results_of(at.layer, at.layer.word)
+    """Return the bytes of a word of its outputs where results have a region of their own, for those of a chunk."""
+    if at.layer.stays.output or at.layer.epilogue.by_position:
+        return 0
+    return at.at_once * at.grid.area * results_of(at.layer, at.layer.word)
 
 
 def _beside(at: Place, mode: Mode) -> Room:
     """Return the room that its input leaves."""
     return without(at.room, at.at_once * mode.held * at.layer.part.room, 0)
+
+
+def _beside_results(at: Place, mode: Mode) -> Room:
+    """Return the room that its input leaves, beside the results of all channels where they are needed at once."""
+    if at.layer.stays.output or not at.layer.epilogue.by_position:
+        return _beside(at, mode)
+    return without(_beside(at, mode), at.at_once * at.grid.area * results_at_once(at.layer, at.layer.word), 0)
 
 
 def _beside_chunk(at: Place, room: Room, outputs: int) -> Room:

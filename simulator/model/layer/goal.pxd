@@ -2,6 +2,9 @@ from simulator.integers cimport ceil_div, i64
 from simulator.model.layer.loop_layer cimport Grid, LoopLayer, Mode
 from simulator.model.layer.orders cimport LoopPlan, LoopTotals, Moved
 
+cdef enum:  # simulator.technology
+    OPERATION_UNITS = 64
+
 cdef enum:
     SHARED = -0x7fffffffffffffff
     SAME = -1

@@ -11,8 +11,8 @@ from simulator.metrics import Metric
 from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.on_cores import added, shared, together
-from simulator.model.layer.orders import LoopPlan, Moved, totals_of
-from simulator.technology import Technology
+from simulator.model.layer.orders import LoopPlan, LoopTotals, Moved, totals_of
+from simulator.technology import OPERATION_UNITS, Technology
 
 SHARED = None  #: room for weights where they share the memory of the activations
 SAME = None  #: pJ to write a byte where it takes as much as to read one
@@ -78,6 +78,8 @@ class Moving(Protocol):
     def crossbar_bytes(self) -> int: ...
     @property
     def rescalings(self) -> int: ...
+    @property
+    def again_extra(self) -> int: ...
 
 
 class Goal(NamedTuple):
@@ -109,9 +111,10 @@ def ema_of(moving: Moving) -> int:
     return moving.ema_weight_bytes + moving.ema_input_bytes + moving.ema_output_bytes
 
 
-def least_slots(goal: Goal, moving: Moving) -> int:
+def least_slots(goal: Goal, moving: LoopTotals) -> int:
     """Return the least slots that moving these bytes and computing take."""
-    return max(goal.slots, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
+    computing = goal.slots + moving.again_cycles * goal.widths[0]
+    return max(computing, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
 
 
 def energy_of(goal: Goal, moving: Moving, slots: int) -> float:
@@ -122,7 +125,8 @@ def energy_of(goal: Goal, moving: Moving, slots: int) -> float:
         + buffer_energy(goal.weights, goal.weights_write, moving.weight_buffer_bytes, moving.weight_written_bytes)
         + goal.static * slots
     )
-    return energy + goal.crossbar * moving.crossbar_bytes + goal.operation * moving.rescalings
+    energy += goal.crossbar * moving.crossbar_bytes + goal.operation * moving.rescalings
+    return energy + goal.operation / OPERATION_UNITS * moving.again_extra
 
 
 def buffer_energy(read: float, write: float | None, moved: int, written: int) -> float:

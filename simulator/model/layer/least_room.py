@@ -13,11 +13,20 @@ from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
+from simulator.model.chains.needs import chain_needs, once_needs
 from simulator.model.layer import attention, groups, orders
 from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.cheapest import Tiles, tiles_of
 from simulator.model.layer.goal import Room, holds
-from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, stationary_bytes
+from simulator.model.layer.loop_layer import (
+    LoopLayer,
+    inputs_of,
+    results_at_once,
+    results_of,
+    round_up,
+    stationary_bytes,
+)
+from simulator.model.nests import by_heads
 
 
 class Need(NamedTuple):
@@ -75,7 +84,11 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
     """Return the minimal needs of a layer: some loop order fits if and only if one of these fits."""
     if layer.kind == "copy":
         return (Need(groups.copy(layer).activation_bytes, 0),)
-    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
+    if layer.kind == "chain":
+        return tuple(Need(*each) for each in chain_needs(layer))
+    of_kind = {
+        "join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention, "heads": _heads,
+    }  # fmt: skip
     found = [
         need
         for tile in _smallest(layer, tiles)
@@ -83,7 +96,8 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
     ]
     if layer.kind == "apart" and not layer.weights:
         found.append(Need(groups.running_sums(layer).activation_bytes, 0))
-    return tuple(Need(sum(need), 0) if layer.is_product else need for need in found)
+    beside = layer.epilogue.room
+    return tuple(Need(sum(need), 0) if layer.is_product else Need(need[0] + beside, need[1]) for need in found)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -94,6 +108,8 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
     """
     if layer.kind == "copy":
         return needs(layer, tiles)[0]
+    if layer.kind == "chain":
+        return Need(*once_needs(layer))
     found = []
     for tile in _smallest(layer, tiles):
         grid = orders.grid_of(layer, tile)
@@ -101,12 +117,14 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
             if layer.kind in ("join", "mixed", "norm"):
                 step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
                 found.append(Need(groups.joined_bytes(layer, grid, orders.TC, step), 0))
+            elif layer.kind == "heads":
+                found.append(next(_heads(layer, grid)))
             elif layer.kind == "attention":
                 found.append(Need(attention.tiles_blocks(layer, grid, layer.keys).activation_bytes, 0))
             elif mode.reads == grid.union:
                 found.append(_whole_part(layer, grid, mode))
     least = min(found, key=sum)
-    return Need(sum(least), 0) if layer.is_product else least
+    return Need(sum(least), 0) if layer.is_product else Need(least[0] + layer.epilogue.room, least[1])
 
 
 def _whole_part(layer: LoopLayer, grid: Grid, mode: Mode) -> Need:
@@ -149,6 +167,12 @@ def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
         yield Need(attention.tiles_blocks(layer, grid, block).activation_bytes, 0)
 
 
+def _heads(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """HP, with the sources on chip and a word of outputs at a time, or one head and few queries; or as they pass."""
+    for mode, loops in by_heads.smallest_loops(layer, grid):
+        yield Need(by_heads.heads_held(layer, grid, mode, loops), by_heads.heads_weights(layer, mode, loops))
+
+
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT of a word of channels."""
     weights = groups.apart_weights(layer, min(layer.word, max(layer.producers)))
@@ -158,7 +182,8 @@ def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TK and, with more than one word of inputs, BC: each with a word of outputs."""
     part, cells = layer.part, prod(grid.tile)
-    sums, results = cells * layer.word * layer.bits.sum_bytes, cells * results_of(layer, layer.word)
+    together = round_up(layer, part.outputs) if layer.epilogue.by_position else layer.word
+    sums, results = cells * together * layer.bits.sum_bytes, cells * results_at_once(layer, layer.word)
     outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
     yield Need(_window(grid) * part.room + results, stationary_bytes(layer, outputs, part.reduction))
     if max(units for units, _ in part.units) > 1:

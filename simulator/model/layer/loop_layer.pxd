@@ -1,6 +1,7 @@
 # A layer as its loops see it. What LoopLayer derives as a property is a field here, filled in once.
 
 from simulator.integers cimport ceil_div, i64, row_bytes
+from simulator.model.chains.chain cimport Chain
 
 cdef enum:  # KINDS, in its order
     DENSE
@@ -12,6 +13,8 @@ cdef enum:  # KINDS, in its order
     COPY
     NORM
     ATTENTION
+    HEADS
+    CHAIN
 
 cdef enum:
     MOST_SECOND = 4     # inputs held as weights are: workloads.network.layers.attention.MOST_INPUTS without the queries
@@ -111,6 +114,29 @@ cdef struct LoopBits:
     i64 active
 
 
+cdef struct Operand:
+    i64 width
+    i64 bits
+    i64 source
+
+
+cdef struct Heads:      # simulator.model.nests.by_heads
+    Operand operands[3]
+    i64 rows[3]
+    i64 groups
+    i64 sharing
+
+
+cdef struct Epilogue:
+    i64 room
+    i64 loaded
+    i64 left
+    i64 traffic
+    i64 written
+    i64 bits
+    i64 by_position
+
+
 cdef struct LoopLayer:
     i64 is_large        # 64 bits may not hold what a plan moves; then nothing else is filled in
     i64 kind
@@ -134,6 +160,10 @@ cdef struct LoopLayer:
     LoopBits bits
     Team team
     i64 keys
+    Heads heads
+    Epilogue epilogue
+    i64 result_bits
+    Chain* chain        # of a chain
     i64 loaded
     i64 most_bits
     i64 broadcast_count
@@ -159,6 +189,7 @@ cdef struct LoopLayer:
 
 cdef i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 results_of(LoopLayer* layer, i64 channels) noexcept nogil
+cdef i64 results_at_once(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 inputs_of(LoopLayer* layer, i64 channels) noexcept nogil
 cdef i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil
 cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil

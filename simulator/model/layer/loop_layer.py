@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import Axis, Grid, Met, grid_of, in_flight, meet
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention"]
+Kind = Literal[
+    "dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention", "heads", "chain"
+]  # fmt: skip
 DENSE: Kind = "dense"
 TRANSPOSED: Kind = "transposed"
 PRODUCT: Kind = "product"
@@ -18,6 +20,8 @@ MIXED: Kind = "mixed"
 COPY: Kind = "copy"
 NORM: Kind = "norm"
 ATTENTION: Kind = "attention"
+HEADS: Kind = "heads"
+CHAIN: Kind = "chain"
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
     "transposed": "a product with the rows of its second operand, head by head",
@@ -28,6 +32,8 @@ KINDS: dict[Kind, str] = {
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
     "attention": "scores, softmax and context, head by head, in blocks of keys and values",
+    "heads": "an attention head by head, with the projections that make its queries, keys and values",
+    "chain": "two dense layers, with channel-wise ones in between, whose middle channels pass in chunks",
 }
 
 Shared = Literal["", "inputs", "weights", "all"]
@@ -113,6 +119,25 @@ class LoopBits(NamedTuple):
 INT8_BITS = LoopBits()
 
 
+class Epilogue(NamedTuple):
+    """What element-wise layers add to a dense layer that they follow in one nest: bytes, of one sample except for room.
+
+    Each is applied to a word of results when it is made. A map between that leaves, and one of which a norm needs all
+    channels of a position at once, is stored where the results lie, and read again.
+    """
+
+    room: int = 0  #: held beside: operands that are broadcast, of all samples, and a word of one that passes
+    loaded: int = 0  #: operands from DRAM
+    left: int = 0  #: maps between that go to DRAM as well
+    traffic: int = 0  #: of the activation buffer beside the DRAM side: operands read, maps stored and read
+    written: int = 0  #: of traffic
+    bits: int = 0  #: of a number that is stored, at most
+    by_position: int = 0  #: 1 where all channels of a position are needed at once
+
+
+NO_EPILOGUE = Epilogue()
+
+
 class _Fields(NamedTuple):
     """What a `LoopLayer` is made of."""
 
@@ -135,6 +160,9 @@ class _Fields(NamedTuple):
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
+    heads: Any = None  #: of an attention with projections: simulator.model.nests.by_heads.Heads
+    epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
+    chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
 
 
 class LoopLayer(_Fields):
@@ -173,6 +201,11 @@ class LoopLayer(_Fields):
     def window_bytes(self) -> int:
         """Bytes of a position that are read through windows."""
         return sum(row_bytes(channels, bits) for channels, bits in zip(self.producers, self.producer_bits))
+
+    @cached_property
+    def result_bits(self) -> int:
+        """The most bits of a number that lies where results do."""
+        return max(self.bits.output, self.epilogue.bits)
 
     @cached_property
     def output_bytes(self) -> int:
@@ -267,7 +300,12 @@ def round_up(layer: LoopLayer, channels: int) -> int:
 
 def results_of(layer: LoopLayer, channels: int) -> int:
     """Return the bytes that this many channels of a result take in a buffer."""
-    return row_bytes(round_up(layer, channels), layer.bits.output)
+    return row_bytes(round_up(layer, channels), layer.result_bits)
+
+
+def results_at_once(layer: LoopLayer, channels: int) -> int:
+    """Return the bytes of a position's results that lie in a buffer while this many channels are made."""
+    return results_of(layer, layer.part.outputs if layer.epilogue.by_position else channels)
 
 
 def inputs_of(layer: LoopLayer, channels: int) -> int:

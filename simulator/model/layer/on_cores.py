@@ -42,6 +42,8 @@ def added(one: LoopTotals, other: LoopTotals, times: int) -> LoopTotals:
         one.second_bytes + times * other.second_bytes,
         one.crossbar_bytes + times * other.crossbar_bytes,
         one.rescalings + times * other.rescalings,
+        one.again_extra + times * other.again_extra,
+        one.again_cycles + times * other.again_cycles,
     )
 
 
@@ -58,7 +60,7 @@ def shared(layer: LoopLayer, first: LoopTotals, every: LoopTotals) -> LoopTotals
     return LoopTotals(
         weights, inputs, every.ema_output_bytes, every.global_buffer_bytes, every.weight_buffer_bytes,
         every.global_written_bytes, every.weight_written_bytes, every.second_bytes,
-        heard - ceil_div(heard, layer.team.cores), every.rescalings,
+        heard - ceil_div(heard, layer.team.cores), every.rescalings, every.again_extra, every.again_cycles,
     )  # fmt: skip
 
 

@@ -16,6 +16,11 @@ cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     COPIED
     TCC
     TB
+    HP
+    TM
+    TW
+    TS
+    MT
 
 
 cdef struct LoopTotals:
@@ -29,6 +34,8 @@ cdef struct LoopTotals:
     i64 second_bytes
     i64 crossbar_bytes
     i64 rescalings
+    i64 again_extra
+    i64 again_cycles
 
 
 cdef struct LoopPlan:
@@ -75,6 +82,7 @@ cdef LoopPlan tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops
 cdef LoopPlan block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
 cdef i64 chunks_of(LoopLayer* layer, Loops loops) noexcept nogil
 cdef i64 rounds_of(LoopLayer* layer, i64 at_once) noexcept nogil
+cdef bint has_positions(LoopLayer* layer, i64 order, i64 chunk) noexcept nogil
 cdef i64 weight_updates(LoopLayer* layer, Grid* grid, i64 at_once) noexcept nogil
 cdef i64 input_bytes(LoopLayer* layer, Mode* mode, Loops loops) noexcept nogil
 cdef i64 held_sums(LoopLayer* layer, Grid* grid, Loops loops) noexcept nogil

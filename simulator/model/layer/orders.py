@@ -16,10 +16,19 @@ from typing import Any, NamedTuple
 from simulator.integers import ceil_div
 from simulator.model.layer import axes
 from simulator.model.layer.axes import BLOCK_ROW, Grid, Mode
-from simulator.model.layer.loop_layer import LoopLayer, coming_after, inputs_of, results_of, round_up, stationary_bytes
+from simulator.model.layer.loop_layer import (
+    LoopLayer,
+    coming_after,
+    inputs_of,
+    results_at_once,
+    round_up,
+    stationary_bytes,
+)
 
 TK, KT, WK, KS, TP, KP, TKC, BC = "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"  #: dense orders
 CT, TC, RS, COPIED, TCC, TB = "CT", "TC", "RS", "copy", "TCC", "TB"  #: of groups.py and attention.py
+HP = "HP"  #: of heads.py
+TM, TW, TS, MT = "TM", "TW", "TS", "MT"  #: of chains/orders.py
 
 
 class LoopTotals(NamedTuple):
@@ -34,7 +43,9 @@ class LoopTotals(NamedTuple):
     weight_written_bytes: int  #: of weight_buffer_bytes: all that come from DRAM, in each core that hears them
     second_bytes: int  #: of ema_input_bytes, those of the second operand of a product
     crossbar_bytes: int  #: from core to core
-    rescalings: int  #: operations of an attention in blocks, beyond its own
+    rescalings: int  #: operations beyond the layers' own: of an attention in blocks, of rows that are made again
+    again_extra: int = 0  #: of these, what they take beyond INT8 (technology.operation_units)
+    again_cycles: int = 0  #: of the PE array, beyond the layers' own
 
 
 class LoopPlan(NamedTuple):
@@ -211,6 +222,13 @@ def rounds_of(layer: LoopLayer, at_once: int) -> int:
     return ceil_div(layer.batch, at_once)
 
 
+def has_positions(layer: LoopLayer, order: str, chunk: int) -> bool:
+    """Return whether an order has all channels of a position at once, where the epilogue of a layer needs them."""
+    if not layer.epilogue.by_position or order == TK or order == TP:  # their tiles hold results of all chunks
+        return True
+    return order != KP and chunk >= layer.part.outputs
+
+
 def weight_updates(layer: LoopLayer, grid: Grid, at_once: int) -> int:
     """Return the bytes of weights, once for each tile and round of samples."""
     return layer.weights * grid.tiles * rounds_of(layer, at_once)
@@ -237,7 +255,7 @@ def held_plan(
     """Return the plan of an order that holds the input of a mode, a tile of a chunk, its weights, and these bytes."""
     activation += input_bytes(layer, mode, loops)
     if not layer.stays.output:
-        activation += loops.at_once * grid.area * results_of(layer, loops.chunk)
+        activation += loops.at_once * grid.area * results_at_once(layer, loops.chunk)
     weights += stationary_bytes(layer, loops.chunk, layer.part.reduction)
     return plan_of(layer, order, mode.name, grid, loops, activation, weights, moved)
 
@@ -248,6 +266,7 @@ def plan_of(
     """Return the plan for all samples. A product's second operand is an activation: read, held and moved as such."""
     if layer.is_product:
         activation, weights = activation + weights, 0
+    activation += layer.epilogue.room
     return LoopPlan(
         order, mode, grid.tile, loops.apart, loops.chunk, loops.slice, loops.inner, loops.at_once, loops.kept,
         activation, weights, totals_of(layer, moved),
@@ -258,15 +277,16 @@ def totals_of(layer: LoopLayer, moved: Moved) -> LoopTotals:
     """Return what an order moves for all samples."""
     samples, second = layer.repeat * layer.batch, 0
     weight_reads, weight_traffic = layer.repeat * moved.weight_reads, layer.repeat * moved.weight_traffic
-    inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes)
+    inputs = samples * (moved.input_reads + layer.unmet_bytes + layer.stays.arriving_bytes + layer.epilogue.loaded)
     results = samples * layer.output_bytes
-    outputs = results if layer.stays.is_written else 0
-    buffered = samples * moved.traffic + results + outputs
+    outputs = samples * layer.epilogue.left + (results if layer.stays.is_written else 0)
+    buffered = samples * (moved.traffic + layer.epilogue.traffic) + results + outputs
+    copied = samples * (moved.copied + layer.epilogue.written)
     if layer.is_product:
         second = weight_reads
         inputs, buffered = inputs + weight_reads, buffered + weight_traffic
         weight_reads = weight_traffic = 0
     return LoopTotals(
         weight_reads, inputs, outputs, inputs + buffered, weight_reads + weight_traffic,
-        inputs + results + samples * moved.copied, weight_reads, second, 0, samples * moved.rescalings,
+        inputs + results + copied, weight_reads, second, 0, samples * moved.rescalings, 0, 0,
     )  # fmt: skip

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
+from simulator.model.nests.nest import Other
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
@@ -23,6 +24,8 @@ class Attention(NamedTuple):
 
     parts: Parts
     operands: tuple[int, ...]
+    others: tuple[Other, ...] = ()
+    leaving: tuple[int, ...] = ()
 
     @property
     def layers(self) -> tuple[int, ...]:

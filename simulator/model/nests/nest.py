@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
+
+
+class Other(NamedTuple):
+    """A map that an epilogue reads."""
+
+    tensor: int
+    is_gate: bool  #: broadcast over the map, and held whole
 
 
 class Nest(Protocol):
@@ -23,8 +30,16 @@ class Nest(Protocol):
         """The tensors that the nest reads, as operands in the order of its `LoopLayer`; one may repeat."""
 
     @property
+    def others(self) -> tuple[Other, ...]:
+        """What layers read that follow the loops, beyond the operands, each once."""
+
+    @property
+    def leaving(self) -> tuple[int, ...]:
+        """The layers before the last whose tensors are read outside, too."""
+
+    @property
     def result(self) -> int:
-        """The layer whose tensor the nest makes."""
+        """The layer whose tensor the nest makes, besides those that leave from in between."""
 
     @property
     def inner(self) -> frozenset[int]:
@@ -33,5 +48,5 @@ class Nest(Protocol):
     def layer(self, network: Network) -> Layer:
         """Return a layer that reads the operands as the nest does."""
 
-    def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer:
-        """Return the layers as their loops see them; kept: nothing of `inner` is."""
+    def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer | None:
+        """Return the layers as their loops see them, None if they do not run so; kept: nothing of `inner` is."""

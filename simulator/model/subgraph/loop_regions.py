@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.model.layer.attention import keys_bytes
+from simulator.model.chains.regions import chain_pieces
+from simulator.model.layer.attention import keys_bytes, position_bytes
 from simulator.model.layer.axes import meet
-from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up, stationary_bytes
+from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
+from simulator.model.nests.chain import links_of
+from simulator.model.nests.heads_regions import heads_regions
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values
@@ -25,16 +28,25 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
+    if layer.kind == "heads":
+        return heads_regions(subgraph, layer, plan)
+    if layer.kind == "chain":
+        return _chain_regions(subgraph, layer, plan)
     first, v = subgraph.layers[0], subgraph.layers[-1]
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
     if layer.kind == "attention" and first != v:
-        scores = prod(plan.tile) * results_of(layer, plan.slice)
-        regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes - scores)
-        regions[first] = Region(plan.tile, NOWHERE, scores, 0)
-    local = [u for u in subgraph.inputs if subgraph.readers[u][0].local and u not in subgraph.on_chip]
+        scores, rest = prod(plan.tile) * results_of(layer, plan.slice), position_bytes(layer, plan.slice < layer.keys)
+        regions = {
+            v: Region(plan.tile, NOWHERE, prod(plan.tile) * rest, 0),
+            first: Region(plan.tile, NOWHERE, scores, 0),
+        }
+    coming = [u for u in subgraph.inputs if u not in subgraph.on_chip]
+    local = [u for u in coming if subgraph.readers[u][0].layer == first and subgraph.readers[u][0].local]
     for u, size in _whole_bytes(subgraph, layer, plan).items():
         regions[u] = Region(main if u in local else _all_of(subgraph, u), NOWHERE, size, 0)
+    for u, size in _epilogue_bytes(subgraph, layer).items():
+        regions[u] = Region(main if u in local else (1, 1), NOWHERE, size, 0)
     left = plan.activation_bytes - sum(region.main_bytes for region in regions.values())
     sizes = _input_bytes(subgraph, layer, plan, main, side, local)
     if sum(sizes) != left:
@@ -49,6 +61,16 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     kept = {u: Region(_all_of(subgraph, u), NOWHERE, 0, 0) for u in subgraph.on_chip}
     regions |= {u: region for u, region in kept.items() if u not in regions or not regions[u].main_bytes}
     return {u: regions.get(u, Region(NOWHERE, NOWHERE, 0, 0)) for u in subgraph.tensors}
+
+
+def _chain_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
+    """Return the same of a chain; what the openers make together lies under what joins them."""
+    links = links_of(subgraph.geometry.network, subgraph.layers)
+    assert links is not None, "its layers are a chain"
+    pieces = zip((links.x, links.opened[-1], links.middle, links.result), chain_pieces(layer, plan))
+    regions = {u: Region(shape, NOWHERE, size, 0) for u, (shape, size) in pieces if u is not None and size}
+    shapes = {u: _all_of(subgraph, u) for u in subgraph.on_chip}
+    return {u: regions.get(u) or Region(shapes.get(u, NOWHERE), NOWHERE, 0, 0) for u in subgraph.tensors}
 
 
 def _shapes(layer: LoopLayer, plan: LoopPlan) -> tuple[Shape, Shape]:
@@ -84,7 +106,7 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
         return cells * results_of(layer, min(plan.apart, layer.outputs))
     if plan.order in ("TKC", "BC"):
         return cells * round_up(layer, plan.chunk) * layer.bits.sum_bytes
-    return cells * results_of(layer, plan.chunk)
+    return cells * results_at_once(layer, plan.chunk)
 
 
 def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, int]:
@@ -114,6 +136,22 @@ def _whole_bytes(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
         u: each.rows * each.columns * row_bytes(round_up(layer, min(step, each.channels)), each.bits)
         for u, each in zip(coming, layer.broadcast)
     }
+
+
+def _epilogue_bytes(subgraph: Subgraph, layer: LoopLayer) -> dict[int, int]:
+    """Return the bytes of what else an epilogue reads: a map that is broadcast, or a word, of the first that passes."""
+    first, tensors, found, most = subgraph.layers[0], subgraph.geometry.network.tensors, {}, 0
+    for u in subgraph.inputs if layer.epilogue.room else ():
+        last, tensor = subgraph.readers[u][-1], tensors[u]
+        if u in subgraph.on_chip or last.layer == first:
+            continue
+        if last.whole:
+            position = row_bytes(round_up(layer, tensor.channels), tensor.bits)
+            found[u] = layer.batch * tensor.height * tensor.width * position
+        else:
+            most, found[u] = max(most, row_bytes(layer.word, tensor.bits)), 0
+    passing = [u for u, size in found.items() if not size]
+    return found | dict.fromkeys(passing[:1], most)
 
 
 def _input_bytes(

@@ -65,9 +65,19 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         ahead = ahead + ([] if layer.has_second else _stationary(layer, plan, cuts, nest, *rooms))
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
-    end: dict[str, Sizes] = dict.fromkeys(WITHIN, "last")
-    outputs, behind = (nest.term({**made, **end, "chunks": chunks}) for chunks in (cuts.chunks, rounded))
-    return Moves(nest, inputs, weights, [outputs], [work], ahead, [behind])
+    end: dict[str, Sizes] = made | dict.fromkeys(WITHIN, "last")
+    chunks, room = end | {"chunks": cuts.chunks}, end | {"chunks": rounded}
+    if not any(layer.epilogue):
+        return Moves(nest, inputs, weights, [nest.term(chunks)], [work], ahead, [nest.term(room)])
+    passing, size = layer.epilogue, layer.output_elements
+    inputs = [*inputs, nest.term(chunks, passing.loaded, size)]
+    ahead = [*ahead, nest.term(room, passing.loaded, size)]
+    left, leaving = (nest.term(each, passing.left, size) for each in (chunks, room))
+    results = layer.output_bytes * layer.stays.is_written
+    if passing.by_position:  # results leave with those of the last chunk
+        chunks, room = (end | {"chunks": [0] * (len(each) - 1) + [sum(each)]} for each in (cuts.chunks, rounded))
+    outputs, behind = (nest.term(each, results, size) for each in (chunks, room))
+    return Moves(nest, inputs, weights, [outputs, left], [work], ahead, [behind, leaving])
 
 
 def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[list[int], list[int]]:

@@ -77,7 +77,7 @@ def test_what_a_layer_alone_moves_at_least_is_a_knapsack():
     assert crossings(tensors, (3,)) == 3 * sizes
     for kept in range(4):
         for room in (kept * whole, kept * whole + whole - 1):
-            least, which = least_alone(tensors, pairs, plain_tolls(tensors, pairs), 3, Alone(((0, 0),), room), 0b111)
+            least, which = least_alone(tensors, pairs, plain_tolls(tensors, pairs), (3,), Alone(((0, 0),), room), 0b111)
             assert (least, len(which)) == ((3 - kept) * sizes, kept)
 
 
@@ -212,7 +212,7 @@ def test_a_layer_alone_runs_before_what_it_would_pay_for():
     tensors, costs = tensors_of(problem, may_keep=True), SubgraphCosts(problem)
     hulls = Hulls(problem, costs)
     pairs = pairs_of(tensors, hulls, problem.network_of)
-    alone = [Alone(((0, 0),), 400)] * problem.size
+    alone = {(v,): Alone(((0, 0),), 400) for v in range(problem.size)}
     oracle = Oracle(problem, costs, hulls, tensors, pairs, range(problem.size), alone)
     for v, least in ((3, -100.0), (4, 0.0)):
         shares = [pairs.budgets[0] if each == (0, v) else 0 for each in pairs.pairs]
@@ -292,8 +292,11 @@ def check_steps(seed: int) -> tuple[int, int, int]:
                     pays = paid(tensors, pairs, tolls, step) + more
                     if size == 1:
                         (v,) = group
-                        assert pays >= least_alone(tensors, pairs, tolls, v, extras[v], step.before)[0], (seed, step)
-                        least = extras[v].extra(sum(tensors.whole[u] for u in step.kept))
+                        assert pays >= least_alone(tensors, pairs, tolls, (v,), extras[v,], step.before)[0], (
+                            seed,
+                            step,
+                        )
+                        least = extras[v,].extra(sum(tensors.whole[u] for u in step.kept))
                         assert more >= least, (seed, step)
                         beyond += least > 0
                         assert math.floor(single.least) <= pays - prices[group[0]], (seed, step)

@@ -22,23 +22,33 @@ from simulator.model.price import Price
 from simulator.model.priced import price_partition
 from simulator.timing import simulate
 from tests.helpers.random_attention import random_attention_in_layers, random_decoder
-from tests.helpers.random_kept import random_spans
+from tests.helpers.random_epilogue import random_followed
+from tests.helpers.random_heads import random_heads
+from tests.helpers.random_kept import random_order, random_spans
 from tests.helpers.random_language import geometry_of, with_random_bits
 
 
-def random_nest_plan(seed):
+def attention_network(rng):
+    """Return a network with one attention, written as layers."""
+    return random_attention_in_layers(rng) if rng.random() < 0.6 else random_decoder(rng)
+
+
+def others(network, layers):
+    """Return each layer outside by itself."""
+    return [(v,) for v in range(len(network.layers)) if v not in layers]
+
+
+def random_nest_plan(seed, make=None):
     """Return a network, a plan with a nest, its position in the plan, and a chip in which the nest may run."""
     rng = random.Random(seed)
-    network = None
+    network, make = None, make or rng.choice((attention_network, random_followed, random_heads))
     while network is None or not nests_of(network):
-        network = random_attention_in_layers(rng) if rng.random() < 0.6 else random_decoder(rng)
+        network = make(rng)
         if rng.random() < 0.3:
             network = with_random_bits(network, rng)
         network = None if geometry_of(network) is None else network
-    (layers,) = nests_of(network)
-    groups = [(v,) for v in range(layers[0])] + [layers] + [(v,) for v in range(layers[-1] + 1, len(network.layers))]
-    groups += [(v,) for v in range(layers[0], layers[-1]) if v not in layers]
-    groups.sort(key=max)
+    layers = rng.choice([*nests_of(network)])
+    groups = random_order(network, Partition.from_ids(network, [layers, *others(network, layers)]), rng)
     spans = random_spans(network, groups, rng, rng.choice((0, 0, 0.5)))
     plan = Partition.from_ids(network, groups, rng.choice(("ema", "energy", "latency")), spans)
     size = int(2 ** rng.uniform(8, 14))
@@ -48,7 +58,7 @@ def random_nest_plan(seed):
 
 @pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 1500), marks=pytest.mark.slow)])
 def test_nests_are_executed_as_priced(seeds):
-    """Random attentions, tensors kept, bits, batches, two metrics of memory: every number and all values."""
+    """Attentions and epilogues, tensors kept, bits, batches, two kinds of memory: every number and all values."""
     looped = 0
     for seed in seeds:
         network, plan, place, chip = random_nest_plan(seed)
@@ -61,6 +71,9 @@ def test_nests_are_executed_as_priced(seeds):
         assert isinstance(price, Price)
         if price.loops is not None:
             looped += 1
+            regions = found.models[place].residency(price).regions.values()
+            assert min(each.main_bytes for each in regions) >= 0
+            assert sum(each.main_bytes + each.side_bytes for each in regions) == price.activation_bytes
             slices = [each for each in simulate(network, plan, chip).slices if each.subgraph == place]
             slots = chip.technology.dram_bytes_per_cycle
             for name, cycles in found.models[place].layer_cycles(price).items():
@@ -77,15 +90,16 @@ def test_a_choice_of_another_plan_is_no_plan_of_the_nest():
     """Each choice changed: the count differs or the loops do not run; in layers that are no nest nothing runs."""
     changed = 0
     for seed in range(200):
-        network, plan, place, chip = random_nest_plan(seed)
+        network, plan, place, chip = random_nest_plan(seed, (attention_network, random_heads)[seed % 2])
         found = price_partition(network, plan, chip)
-        price = found.prices[place]
-        if plan.keep or not isinstance(price, Price) or price.loops is None:
+        price, choices = found.prices[place], {"TB": "slice", "HP": "inner"}
+        if plan.keep or not isinstance(price, Price) or price.loops is None or price.loops.order not in choices:
             continue
         layers = plan.subgraphs[place]
         counted = count_plan(network, chip, plan_of(layers, price))
         assert not counted.miss
-        part = price._replace(loops=price.loops._replace(slice=price.loops.slice - 1))
+        choice = choices[price.loops.order]
+        part = price._replace(loops=price.loops._replace(**{choice: getattr(price.loops, choice) - 1}))
         other = count_plan(network, chip, plan_of(layers, part))
         assert other.miss or other.count != counted.count
         assert count_plan(network, chip, plan_of(layers[:-1], price)).miss
@@ -96,11 +110,11 @@ def test_a_choice_of_another_plan_is_no_plan_of_the_nest():
 
 def test_a_tensor_inside_a_nest_is_not_kept():
     network = random_attention_in_layers(random.Random(3))
-    (layers,) = nests_of(network)
+    layers = max(nests_of(network), key=len)
     inner = frozenset({layers[0]})
     with pytest.raises(Miss, match="pieces"):
         as_one(network, layers, Lies(inner, inner, None, inner))
-    with pytest.raises(Miss, match="2 layers in the loops of one"):
+    with pytest.raises(Miss, match="in the loops of a dense layer"):
         as_one(network, layers[:2])
 
 
@@ -109,8 +123,7 @@ def test_one_layer_computes_what_the_layers_do():
     compared = 0
     for seed in range(60):
         network = random_attention_in_layers(random.Random(seed))
-        (layers,) = nests_of(network)
-        one = as_one(network, layers)
+        one = as_one(network, max(nests_of(network), key=len))
         operands = one.network.operands[0]
         if len(operands) != 3 or one.network.layers[0].operand_heads:
             continue

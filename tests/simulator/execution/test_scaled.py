@@ -254,7 +254,7 @@ def check_random(seed):
         for scale in (SCALES[0], rng.choice(SCALES)):
             found = shrink_layer(network, 0, plan, batch, 8, scale)
             run_counted(found.network, 0, found.plan, found.batch, 8)
-            lies = lies_of_small(network, 0, found.network, random_lies(rng, network))
+            lies = lies_of_small(network, (0,), found.network, random_lies(rng, network))
             run_counted(found.network, 0, found.plan, found.batch, 8, lies)
             steps, before = steps_of(found.network, 0, found.plan, found.batch), steps_of(network, 0, plan, batch)
             assert steps.keys() == before.keys()

@@ -33,7 +33,8 @@ def verify_random(seeds) -> Counter:
             continue
         found = verify(network, plan, chip)
         assert found.verified, (seed, found.message)
-        assert {each.name for each in found.checks if each.status == "not executed"} == UNCOUNTED
+        uncounted = {each.name for each in found.checks if each.status == "not executed"}
+        assert uncounted - {"rereads"} == UNCOUNTED  # rereads only where a layer moves something again
         for model, price in zip(priced.models, priced.prices):
             assert sum(model.layer_cycles(price).values()) == price.compute_cycles
             taken[price.scheme] += 1

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.exploration.answers.ranges import Ranges
-from cocco.output.folders.read.placing import Placing, placing_of
-from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.parts import Placing, placing_of, ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader, table_of
-from cocco.output.folders.written.about import HISTORY, SAMPLES, About
+from cocco.output.folders.written.about import HISTORY, SAMPLES_FILE, About
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 SINGLE = "result: "  #: where the plan of a run for one network stands
-NEEDED = ("sample", "generation", "value", "cost", "best_cost")
+SAMPLE_COLUMNS = ("sample", "generation", "value", "cost", "best_cost")
 
 
 @dataclass(frozen=True)
@@ -78,6 +77,7 @@ class RunNetwork:
     metric: Metric = DEFAULT_METRIC  #: by which tiles and loop orders were chosen
     keep: tuple[RunKept, ...] = ()
     kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
+    any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +101,7 @@ class Run:
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
     ranges: Ranges | None = None  #: sizes that cost as little
     placing: Placing | None = None  #: None: no addresses were sought
+    space: tuple[str, ...] = ()  #: the kinds of plans that the answer is the least among; empty where it is not said
 
 
 def read_run(folder: Path, about: About, result: Reader) -> Run:
@@ -112,8 +113,13 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
-        ranges_of(result), placing_of(result),
+        ranges_of(result), placing_of(result), space_said(result),
     )  # fmt: skip
+
+
+def space_said(result: Reader) -> tuple[str, ...]:
+    """Return the kinds of plans that a result names."""
+    return tuple(result.list_of("space", str)) if "space" in result.content else ()
 
 
 def plans_of(result: Reader) -> list[Reader]:
@@ -175,7 +181,8 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
         raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")
     saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
     return RunNetwork(
-        plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved
+        plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
+        plan.optional("any_schedule_bound_bytes"),
     )  # fmt: skip
 
 
@@ -223,10 +230,10 @@ def _subgraph(each: Reader) -> RunSubgraph:
 
 def _points(folder: Path) -> pandas.DataFrame:
     """Return samples.csv, checked against history.csv, which says how many samples there were."""
-    points, history = table_of(folder / SAMPLES), table_of(folder / HISTORY)
-    path = folder / SAMPLES
+    points, history = table_of(folder / SAMPLES_FILE), table_of(folder / HISTORY)
+    path = folder / SAMPLES_FILE
     buffers = buffer_columns(points.columns)
-    missing = [name for name in NEEDED if name not in points.columns]
+    missing = [name for name in SAMPLE_COLUMNS if name not in points.columns]
     if missing or not buffers or "samples" not in history.columns:
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}; is it of a run?")
     told = history["samples"].iloc[-1]

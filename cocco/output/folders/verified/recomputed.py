@@ -11,18 +11,20 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.bounds.floors.least import gap
+from cocco.bounds.kinds import kinds_of_plans
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.memories.nearby import terms_of
 from cocco.output.folders.read.compared import NOT_DERIVED, SAME
-from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.parts import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader
 from cocco.output.folders.read.run import common_accelerator, networks_of, plans_of, said_plan, tile_rule_of
 from cocco.output.folders.verified.made_for import RunFolder, made_for
 from cocco.output.folders.written.addresses import maps_of_plans
-from cocco.output.folders.written.sizes import size_names
+from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged
@@ -82,7 +84,7 @@ class WorkedOut:
         if not self._plans:
             return {}
         found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
             for plan, evaluation in zip(*self._priced)
         ]
         if self.is_full and any("addresses" in plan.content for plan in self._plans):
@@ -90,6 +92,7 @@ class WorkedOut:
             found = [each | {"addresses": one.to_json()} for each, one in zip(found, maps)]
         search = self._limited() if "minimize" in self.result.content else self._explored()
         search |= buffer_bytes(self.machine)
+        search["space"] = kinds_of_plans(self.machine, self.settings.content.get("keep", "none"))
         if "networks" not in self.result.content:
             return found[0] | search
         return search | {"networks": [one | {"weight": w} for one, w in zip(found, self.problem.objective.weights)]}

@@ -44,6 +44,8 @@ cdef int price_beside(
         if kept is not NULL:
             layer = layer_beside(net, &also[place], loops, kept, spare)
             loops = &layer
+            if layer.stays.output and layer.epilogue.bits > layer.bits.output:  # what is stored has no room there
+                loops = NULL
         if count == 1:
             return price_in_loops(net, m, w, loops, net.loop_cycles[place], memory, row, &best)
     status = spread_all_rates(net, w)
@@ -71,7 +73,7 @@ cdef i64 place_of_nest(Net* net, const i64* layers, i64 count, Kept* kept) noexc
         return -1
     if kept is not NULL:
         for i in range(count):
-            if layers[i] != nest.made and has(kept.on_chip, layers[i]):
+            if not nest.may_stay[i] and has(kept.on_chip, layers[i]):
                 return -1
     return net.count + (nest - net.nests)
 
@@ -121,8 +123,8 @@ cdef int price_in_loops(
         row.operations += net.operations[v]
         row.operation_extra += net.operation_extra[v]
     row.operations = m.batch * row.operations + moved.rescalings
-    row.operation_extra *= m.batch
-    row.slots = slots_of(m, cycles, row.ema, row.crossbar)
+    row.operation_extra = m.batch * row.operation_extra + moved.again_extra
+    row.slots = slots_of(m, cycles + moved.again_cycles, row.ema, row.crossbar)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 

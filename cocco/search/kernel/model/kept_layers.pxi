@@ -29,10 +29,27 @@ cdef LoopLayer layer_beside(
         u = also.inputs[i]
         if has(kept.on_chip, u) and has(kept.loaded, u):
             layer.stays.arriving_bytes += net.size_bytes[u]
+    if also.other_count or also.leaving_count:
+        stay_beside(net, &layer, also, kept)
     stay_second(net, &layer, also, kept)
     layer.stays.output, layer.stays.is_written = has(kept.on_chip, also.made), has(kept.written, also.made)
     layer.part.room = part_channels(&layer, also)
     return layer
+
+
+cdef void stay_beside(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) noexcept nogil:
+    """What layers that follow read and make of what is not on chip: simulator.model.nests.epilogue."""
+    cdef i64 i, word = 0
+    layer.epilogue.room = layer.epilogue.loaded = layer.epilogue.left = 0
+    for i in range(also.other_count):
+        if not has(kept.on_chip, also.others[i][0]):
+            layer.epilogue.loaded += also.others[i][1]
+            layer.epilogue.room += also.others[i][2]
+            word = imax(word, also.others[i][3])
+    layer.epilogue.room += word
+    for i in range(also.leaving_count):
+        if has(kept.written, also.leaving[i]):
+            layer.epilogue.left += net.size_bytes[also.leaving[i]]
 
 
 cdef void stay_second(Net* net, LoopLayer* layer, KeptLayer* also, Kept* kept) noexcept nogil:

@@ -1,8 +1,15 @@
 # The face of loop orders to Python: layers in machine integers, and what their tiles meet
 
-ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB")
+ORDERS = (
+    "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB", "HP", "TM", "TW", "TS", "MT",
+)
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
 METRICS = ("ema", "energy", "latency")
+NUMBERS = (  # the fields of a Chain in C
+    "x_rows", "e_rows", "d_rows", "has_middle", "band_count", "openers", "inputs", "middle", "outputs", "x_width", "e_width",
+    "d_width", "opener_taps", "middle_taps", "closer_taps", "x_bits", "first_bits", "e_bits", "d_bits", "opener_bits",
+    "second_bits", "middle_bits", "closer_bits", "opener_sums", "adds_x", "e_operations", "d_operations", "e_extra", "d_extra",
+)
 MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its slots; our choice: above any port
 
 
@@ -82,7 +89,8 @@ cdef class LoopLayers:
         into.output_bytes, into.output_elements = layer.output_bytes, layer.output_elements
         into.has_second, into.coming, into.is_product = layer.has_second, layer.coming, layer.is_product
         into.operand_bytes, into.operands_loaded = layer.operand_bytes, layer.operands_loaded
-        into.often, into.words = layer.often, layer.words
+        into.often, into.words, into.result_bits = layer.often, layer.words, layer.result_bits
+        into.epilogue = layer.epilogue._asdict()
         if layer.kind == "apart":
             into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))
@@ -103,6 +111,31 @@ cdef class LoopLayers:
         into.grids = <Grid**>self._hold(np.zeros(into.grid_count, dtype=np.int64))
         for i in range(into.grid_count):
             into.grids[i] = grids + 1 + i
+        if layer.kind == "chain":
+            self._fill_chain(into, layer.chain)
+        if layer.kind == "heads":
+            into.heads.groups, into.heads.sharing = layer.heads.groups, layer.heads.sharing
+            for i, each in enumerate(layer.heads.operands):
+                into.heads.operands[i] = each._asdict()
+            for i, rows in enumerate(layer.heads.rows):
+                into.heads.rows[i] = rows
+
+    cdef _fill_chain(self, LoopLayer* into, chain):
+        """What the loops of a chain are about, and what its tiles need."""
+        cdef i64 i, size = sizeof(ChainBand) // sizeof(i64), each = sizeof(ChainRows) // sizeof(i64)
+        cdef i64* bands
+        cdef ChainBand* band
+        if chain not in self.kept:
+            numbers = [int(getattr(chain, name)) for name in NUMBERS] + [*chain.e_cycles, chain.d_cycles, 0]
+            rows = [[*of.tile, of.rows, of.tiles, *[0] * (size - 4), *of.anew, *of.ring] for of in chain.bands]
+            self.kept[chain] = [np.array(many, dtype=np.int64) for many in (numbers, sum(rows, []), [0] * len(rows))]
+        numbers, rows, pointers = self.kept[chain]
+        into.chain, bands = <Chain*>self._hold(numbers), self._hold(rows)
+        into.chain.bands = <ChainBand**>self._hold(pointers)
+        for i in range(into.chain.band_count):
+            band = <ChainBand*>(bands + i * (size + 2 * each))
+            band.anew, band.ring = <ChainRows*>(band + 1), <ChainRows*>(<i64*>(band + 1) + each)
+            into.chain.bands[i] = band
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
@@ -134,7 +167,7 @@ cdef class LoopLayers:
             plan.weight_bytes, (
                 total.ema_weight_bytes, total.ema_input_bytes, total.ema_output_bytes, total.global_buffer_bytes,
                 total.weight_buffer_bytes, total.global_written_bytes, total.weight_written_bytes, total.second_bytes,
-                total.crossbar_bytes, total.rescalings,
+                total.crossbar_bytes, total.rescalings, total.again_extra, total.again_cycles,
             ),
         )
 
@@ -167,6 +200,26 @@ def _most_moved(layer):
     if layer.kind == "attention":
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)
         moved += outputs * layer.keys * (sum(channels) + layer.outputs // part.outputs * sums)
+    if layer.kind == "heads":
+        rows, heads = max(layer.heads.rows) + outputs, layer.heads.groups * layer.heads.sharing
+        widest = max(layer.producers) + layer.outputs + heads * (part.reduction + word) + word
+        moved += 8 * heads * outputs * (rows * widest + layer.keys * (layer.keys + widest) + layer.weights)
+    if layer.kind == "chain":
+        moved += _most_of_chain(layer)
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
+    most_bits += sum(each.bits for each in layer.heads.operands) if layer.heads else 0
+    moved += sum(layer.epilogue)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)
+
+
+def _most_of_chain(layer):
+    """Return the same of a chain: what the most slices, pieces and tiles move and make."""
+    chain = layer.chain
+    *_, band = chain.bands
+    rows = {name: max(getattr(each, name) for each in (band.anew, band.ring)) for name in band.ring._fields}
+    middle, outputs, inputs = (size + layer.word for size in (chain.middle, chain.outputs, chain.inputs))
+    of_e = rows["e_made"] * (chain.e_operations + chain.e_extra + sum(chain.e_cycles) + chain.e_width * middle * inputs)
+    of_d = rows["d_made"] * (chain.d_operations + chain.d_extra + chain.d_cycles)
+    read = rows["x_read"] * chain.x_width * inputs * middle + rows["d_read"] * chain.d_width * middle * outputs
+    return MOST_SLICES * (of_e + of_d + read + rows["e_read"] * chain.e_width * middle + 2 * band.tiles * layer.weights)

@@ -3,6 +3,9 @@
 cdef enum:
     TOUCHED = 60    # tensors of a pattern that a step may make or read; where there are more, Python answers
     KEY = 6         # words of what is asked of a run: its number, then which tensors are where
+    RUNS_HELD = 0   # cocco.bounds.patterns.alone: HELD, EXACT, LOOSE
+    RUNS_EXACT = 1
+    RUNS_LOOSE = 2
 
 
 cdef struct Answers:    # numbers by rows of words, with room that grows
@@ -79,6 +82,7 @@ cdef class PatternNext:
 
     cdef PatternRun run
     cdef bint is_alone
+    cdef i64 streams        # what it may be that is not held
     cdef i64 other_count    # bytes that other tensors may take; -1: not asked for
     cdef i64[::1] others
 

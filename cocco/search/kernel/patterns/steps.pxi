@@ -198,6 +198,17 @@ cdef int take_choices(PatternWays s, PatternDownset downset, PatternNext after, 
     return 0
 
 
+cdef i64 kept_here(PatternWays s, PatternTurn* turn, PatternRun run, u64 new, i64 need) noexcept:
+    """Small._kept"""
+    cdef u64 left = turn.kept & turn.reads | new
+    cdef i64 i, total = need - run.held
+    while left:
+        i = lowest_bit(left)
+        total += s.whole[turn.tensors[i]] - turn.more[i]
+        left &= left - 1
+    return total
+
+
 cdef int take_choice(
     PatternWays s, PatternDownset downset, PatternNext after, PatternTurn* turn, PatternChoice* chosen
 ) except -1:
@@ -205,29 +216,39 @@ cdef int take_choice(
     cdef PatternRun run = after.run
     cdef i64 need = turn.size + chosen.more, i, u, words = s.words, beside
     cdef u64 new = chosen.kept | chosen.copied, left, subset = 0
-    cdef double cost
+    cdef double cost, least = INFINITY
+    cdef bint fits = need <= s.room, inside_counts = s.has_inside and not run.is_single, is_asked, is_held
     s.spend(1)
-    if need > s.room and not run.is_single:
+    if not fits and (after.streams == RUNS_HELD or (after.streams == RUNS_LOOSE and kept_here(s, turn, run, new, need) > s.room)):
         return 0
-    if need > s.room or after.is_alone:
-        if after.other_count < 0:
-            s.ask_others(downset, after)
-    if (need > s.room or after.is_alone) and after.other_count:
+    is_asked = after.is_alone or (after.streams == RUNS_EXACT and (not fits or inside_counts))
+    if is_asked and after.other_count < 0:
+        s.ask_others(downset, after)
+    if is_asked and after.other_count:
         beside, left = turn.elsewhere, new & chosen.ran
         while left:
             u = turn.tensors[lowest_bit(left)]
             beside += 0 if has(run.inputs, u) else s.whole[u]
             left &= left - 1
-        cost = alone_cost(
+        least = alone_cost(
             s, after, downset.seen, turn.kept & (turn.reads | run.makes) | new & ~chosen.ran, chosen.loaded,
             chosen.stored, beside,
         )
     else:
-        cost = run_cost(s, run, (turn.kept | new) & ((<u64>1 << run.count) - 1), need)
+        is_asked = False
+    if is_asked and (after.is_alone or not fits):
+        cost = least
+    else:
+        is_held = fits and after.streams != RUNS_LOOSE
+        is_held = is_held and (is_asked or not inside_counts or after.streams == RUNS_HELD)
+        cost = run.floor
+        if is_held:
+            cost = run_cost(s, run, (turn.kept | new) & ((<u64>1 << run.count) - 1), need)
         left = chosen.stored | chosen.loaded
         while left:
             cost += s.crossing_floor[turn.tensors[lowest_bit(left)]]
             left &= left - 1
+        cost = min(cost, least)
     if cost == INFINITY:
         return 0
     while True:

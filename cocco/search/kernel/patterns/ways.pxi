@@ -254,6 +254,7 @@ cdef class PatternWays:
             if after.run is None:
                 after.run = self.run_numbers[each.layers] = self.new_run(each)
             after.is_alone, after.other_count = alone.runs_alone(each.layers, downset.active), -1
+            after.streams = alone.streams(each.layers, downset.active)
             found.append(after)
         return found
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -138,11 +139,12 @@ class Chip:
             for region, size in theirs.most.items():
                 mine.hold(region, size)
 
-    def count(self, network: Network, v: int, batch: int) -> Count:
-        """Return the count for all samples of a layer."""
+    def count(self, network: Network, v: int, batch: int, after: Sequence[int] = ()) -> Count:
+        """Return the count for all samples of a layer, and of those that follow it."""
+        follow = sum(operations(network, each, self.results // batch) for each in after)
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
             self.global_buffer, self.weight_buffer, 0,
-            batch * operations(network, v, self.results // batch) + self.rescalings,
+            batch * (operations(network, v, self.results // batch) + follow) + self.rescalings,
             global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
         )  # fmt: skip

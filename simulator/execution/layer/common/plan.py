@@ -13,6 +13,7 @@ from workloads.network.network import Network
 
 Kind = Literal["dense", "transposed", "product"]
 DENSE = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC")
+CHAINED = ("TM", "TW", "TS", "MT")  #: orders of several layers
 MODES = ("ring", "rows", "side", "slide", "block")
 BLOCKS = ("block", "block-row")
 
@@ -24,21 +25,24 @@ class LayerPlan(NamedTuple):
     ----------
     order : str
         The loops from the outermost: TK, KT, WK, KS, TP, KP, TKC, BC for layers that reduce over channels; CT, TC, RS
-        for those that do not; TCC for softmax and norms; TB for an attention; copy.
+        for those that do not; TCC for softmax and norms; TB for an attention; copy; TM, TW, TS, MT for a chain.
     mode : str
         What stays of the input from tile to tile: ring, rows, side, slide, block, block-row, whole.
     tile : (int, int)
         Rows and columns of outputs.
     apart : int
-        Channels that run together if they are independent; otherwise 1: groups and heads run one after the other.
+        Channels that run together if they are independent; otherwise 1: groups and heads run one after the other. Of a
+        chain: outputs of a piece of an opener.
     chunk, slice, inner : int
         Outputs of a part between two passes over its inputs; its inputs between two passes over the sums, or keys of a
-        block; outputs of a chunk whose weights are held.
+        block; outputs of a chunk whose weights are held. Of a chain: middle channels of a chunk; outputs of a slice,
+        and of a piece of the closer.
     at_once : int
         Samples that share the weights.
     kept : int
         Outputs whose weights stay over the tiles (TP), rows of the input that stay over the chunks (KP), channels of a
-        tile that stay from the first pass to the second (TCC).
+        tile that stay from the first pass to the second (TCC), middle channels whose weights stay (TM, TW), channels of
+        a slice of x (TS).
 
     Examples
     --------

@@ -13,9 +13,11 @@ from itertools import accumulate, pairwise
 from simulator.execution.count.layer_facts import bits_of, loaded_bytes, output_bits, row_bytes
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import Rows, rows_within
+from simulator.execution.layer.common.following import Following
 from simulator.execution.layer.common.plan import Kind, LayerPlan, cuts, kind_of, pieces
 from simulator.execution.layer.common.sweeps import Lines, Sweep, sweep, sweep_with_rows
 from simulator.execution.layer.common.windows import lines_of
+from simulator.execution.layer.counted.epilogue import count_following
 from simulator.execution.layer.value.dense import slices_of_words
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
@@ -30,6 +32,7 @@ def count_dense(
     on_chip: Set[int],
     there: Rows = (),
     kind: Kind | None = None,
+    following: Following | None = None,
 ) -> None:
     """Count groups, or heads of all samples, one after the other; equal ones run once.
 
@@ -45,10 +48,11 @@ def count_dense(
         times, samples = layer.groups * batch, 1
         words = [((inputs, first not in on_chip, bits_of(network, first)),)]
     taps = layer.kernel[0] * layer.kernel[1]
-    numbers = _Numbers(layer, layer.bits.weights if kind == "dense" else bits_of(network, network.operands[v][1]))
+    bits = layer.bits.weights if kind == "dense" else bits_of(network, network.operands[v][1])
+    numbers = _Numbers(layer, bits, following)
     for each, count in Counter(words).items():
-        one, (channels, comes, bits) = chip.like(), zip(*each)
-        run = _Run(one, plan, lines, kind, channels, comes, bits, there, outputs, inputs, taps, samples, numbers)
+        one, (channels, comes, widths) = chip.like(), zip(*each)
+        run = _Run(one, plan, lines, kind, channels, comes, widths, there, outputs, inputs, taps, samples, numbers)
         ORDERS[plan.order](run)
         chip.add(one, count * times)
 
@@ -77,6 +81,18 @@ class _Numbers:
 
     layer: Layer
     bits: int  #: of weights, or of the second operand
+    following: Following | None = None
+
+    @property
+    def output(self) -> int:
+        """Bits of a result."""
+        return output_bits(self.layer if self.following is None else self.following.network.layers[self.following.last])
+
+    def results(self, channels: int, all_channels: int) -> tuple[int, int]:
+        """Return the channels, and the bits of each, that lie in the region of results while these are made."""
+        if self.following is None:
+            return channels, self.output
+        return all_channels if self.following.is_mixed else channels, self.following.bits
 
     @property
     def sum_bytes(self) -> int:
@@ -168,7 +184,9 @@ class _Run:
         """Write a chunk of the whole map and store it to DRAM, this many times."""
         rows, columns = self.lines
         positions = times * samples * rows.outputs * columns.outputs
-        self.chip.store(positions * outputs, positions * row_bytes(outputs, output_bits(self.numbers.layer)))
+        if self.numbers.following is not None:
+            count_following(self.numbers.following, self.chip, positions, outputs)
+        self.chip.store(positions * outputs, positions * row_bytes(outputs, self.numbers.output))
 
     def sums(self, samples: int, outputs: int, slices: int, times: int) -> None:
         """Hold sums of a tile; all are written in every slice but the last, and read in every one but the first."""
@@ -180,7 +198,7 @@ class _Run:
 
     def tile_bytes(self, samples: int, outputs: int) -> int:
         """Return the bytes of the results of the largest tile."""
-        return samples * self.positions * self.chip.rounded(outputs, output_bits(self.numbers.layer))
+        return samples * self.positions * self.chip.rounded(*self.numbers.results(outputs, self.outputs))
 
     @property
     def positions(self) -> int:

@@ -12,6 +12,7 @@ from simulator.execution.layer.common.held import Map, Stationary, at, deliver, 
 from simulator.execution.layer.common.plan import LayerPlan, cuts
 from simulator.execution.layer.common.problem import Problem, Values, convolve
 from simulator.execution.layer.common.windows import Windows
+from simulator.execution.layer.value.epilogue import Epilogue
 from simulator.technology import SUM_BYTES
 
 
@@ -28,6 +29,8 @@ class Task:
     comes: list[bool]  #: whether each comes from DRAM; else it is on chip, whole
     weights: Stationary
     output: Values
+    epilogue: Epilogue | None = None  #: what results pass through
+    first: int = 0  #: channel of the layer that is output 0
 
     @property
     def outputs(self) -> int:
@@ -52,12 +55,23 @@ class Task:
     ) -> None:
         """Compute a chunk of a tile from the contents of the memories."""
         values = source.read(self.windows.area(*tile))[:, self.places]
-        self.chip.hold_results(_tile_bytes(self.chip, samples, outputs, tile))
+        together = outputs if self.epilogue is None else self.epilogue.together(outputs)
+        self.chip.hold_results(_tile_bytes(self.chip, samples, together, tile))
         found = convolve(self.windows.taps, values, (weights or self.weights).read(outputs), *tile)
-        deliver(self.chip, self.output, (samples, outputs, *tile), found)
+        self.finish(samples, outputs, tile, found)
+
+    def finish(self, samples: range, outputs: range, tile: tuple[range, range], values: Values) -> None:
+        """Deliver results, or pass them through what follows."""
+        if self.epilogue is None:
+            deliver(self.chip, self.output, (samples, outputs, *tile), values)
+            return
+        channels = range(self.first + outputs.start, self.first + outputs.stop)
+        self.epilogue.finish(self.chip, (samples, channels, *tile), values)
 
 
-def run_convolution(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+def run_convolution(
+    problem: Problem, chip: Chip, plan: LayerPlan, output: Values, epilogue: Epilogue | None = None
+) -> None:
     """Run groups of the convolution one after the other.
 
     An input that is several operands is read once, except by groups and by slices of the inputs.
@@ -82,7 +96,7 @@ def run_convolution(problem: Problem, chip: Chip, plan: LayerPlan, output: Value
         weights = Stationary(chip, full[mine, reduction], "dense")
         run = Task(
             problem.windows, chip, problem.seen, values[:, low:high], places[reduction] - low, words, comes,
-            weights, output[:, mine],
+            weights, output[:, mine], epilogue, mine.start,
         )  # fmt: skip
         run_dense(run, plan)
 
@@ -254,7 +268,7 @@ class _Sums:
 
     def finish(self) -> None:
         """Write the results."""
-        deliver(self.run.chip, self.run.output, (self.samples, self.outputs, *self.tile), self.values)
+        self.run.finish(self.samples, self.outputs, self.tile, self.values)
 
 
 def _run_slice(run: Task, plan: LayerPlan, sums: _Sums, inputs: range, is_last: bool) -> None:

@@ -73,7 +73,7 @@ def check(seed: int, most_layers: int, share: float, monkeypatch: pytest.MonkeyP
         return has_addresses(problem, plan, capacity)
 
     monkeypatch.setattr(placed_plans, "Packing", packing)
-    monkeypatch.setattr(placed_plans, "ROUNDS", MANY)
+    monkeypatch.setattr(placed_plans, "PLANS_TRIED", MANY)
     monkeypatch.setattr(placed_plans._Search, "_is_placed", is_placed)
     found = placed_plan(problem, below, MANY, "fast", False)
     assert found is not None

@@ -14,6 +14,7 @@ from simulator.model.layer.loops import loop_layer
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.looped import loop_ways
 from simulator.technology import KiB, Technology
+from tests.helpers.random_epilogue import random_case
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
@@ -125,6 +126,12 @@ def test_random_softmax_and_norms_run_alike():
     plans = [check_random(seed, random_norm) for seed in range(400)]
     kept = {plan.kept > 0 for plan in plans if plan is not None and plan.order == "TCC"}
     assert kept == {True, False}
+
+
+def test_random_layers_with_an_epilogue_run_alike():
+    for seed in range(300):
+        _, room, goal, tiles = random_question(seed)
+        check_equal([random_case(seed).loops], room, [goal], tiles)
 
 
 def test_random_layers_run_alike_on_several_cores():

@@ -13,10 +13,14 @@ from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.kernel.compiled import Compiled
 from simulator import Accelerator, Partition
+from simulator.model.rules import PricingRules
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
 from tests.helpers.every_kind import every_kind
-from tests.helpers.random_kept import random_kept_plan, random_spans
+from tests.helpers.random_epilogue import random_followed
+from tests.helpers.random_heads import random_heads
+from tests.helpers.random_kept import random_kept_plan, random_order, random_spans
 from tests.helpers.random_problems import random_net, random_problem
 from tests.helpers.random_tables import with_tables
 from workloads.network.network import Network
@@ -89,3 +93,22 @@ def test_engines_agree_where_layers_do_not_fit(metric):
         problem = on_hardware(network, machine, metric=metric)
         fits += compare(problem, steps(problem, Partition.from_ids(network, layers, keep=spans)))[1]
     assert fits > 200
+
+
+@pytest.mark.parametrize("metric", ["ema", "energy"])
+def test_engines_agree_on_nests(metric):
+    """Dense layers with an epilogue, gates, norms and maps that leave; heads with projections: each in two memories."""
+    fits = 0
+    for seed in range(150):
+        rng = random.Random(seed)
+        network = rng.choice((random_followed, random_followed, random_heads))(rng)
+        for layers in PricingRules(Geometry(network), Accelerator(shared_buffer=1), "exact").nests:
+            alone = [(v,) for v in range(len(network.layers)) if v not in layers]
+            order = random_order(network, Partition.from_ids(network, [layers, *alone]), rng)
+            spans = random_spans(network, order, rng, rng.choice((0, 0.3, 0.7)))
+            plan = Partition.from_ids(network, order, keep=spans)
+            for size in (int(2 ** rng.uniform(7, 13)), int(2 ** rng.uniform(9, 15))):
+                machine = Accelerator(shared_buffer=size, batch=rng.choice((1, 1, 3)))
+                problem = on_hardware(network, machine, metric=metric)
+                fits += compare(problem, steps(problem, plan))[1]
+    assert fits > 250

@@ -130,7 +130,7 @@ def test_engines_agree_on_a_network(metric):
 
 @pytest.mark.parametrize(
     ("name", "size", "ema_bytes"),
-    [("resnet50", 896, 26_657_960), ("resnet50", 1152, 25_654_440), ("googlenet", 512, 7_141_800)],
+    [("resnet50", 896, 25_855_144), ("resnet50", 1152, 25_654_440), ("googlenet", 512, 7_141_800)],
 )
 def test_networks_are_proven(name, size, ema_bytes):
     """Regression values of the model as it is; the last two are weights, inputs and outputs once: the floor."""

@@ -7,7 +7,7 @@ import random
 import workloads
 from simulator import Accelerator
 from simulator.model.kept import Kept
-from simulator.model.nests import recognize
+from simulator.model.nests.attention import attentions
 from simulator.model.price import Price
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
@@ -21,11 +21,11 @@ def model_of(network, layers, metric="energy", kept=None, **machine):
 
 def test_layers_of_an_attention_are_a_nest():
     network = workloads.load("gpt2", layers=2)
-    found = recognize.nests_of(network)
-    assert [network.names(layers) for layers in found] == [
+    found = list(attentions(network))
+    assert [network.names(nest.layers) for nest in found] == [
         (f"l{i}_scores", f"l{i}_softmax", f"l{i}_context") for i in (1, 2)
     ]
-    nest = next(iter(found.values()))
+    nest = found[0]
     assert network.layers[nest.result].name == "l1_context"
     assert network.names(nest.inner) == ("l1_scores", "l1_softmax")
 
@@ -36,7 +36,7 @@ def test_a_nest_costs_what_one_layer_in_blocks_costs():
     for seed in range(200):
         rng = random.Random(seed)
         network = random_attention_in_layers(rng)
-        blocks, found = workloads.attention_in_blocks(network), list(recognize.nests_of(network))
+        blocks, found = workloads.attention_in_blocks(network), [nest.layers for nest in attentions(network)]
         assert len(found) == sum(layer.op == "attention" for layer in blocks.layers)
         batch, metric = rng.choice((1, 1, 3)), rng.choice(("ema", "energy", "latency"))
         for layers in found:

@@ -1,0 +1,139 @@
+"""A chain of layers in the loops of its plan: counted with real shapes, and run with values, smaller if it is large."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from simulator.execution.count.array import array_cycles, works_of
+from simulator.execution.count.checks import compare
+from simulator.execution.count.count import Count, extra_units
+from simulator.execution.count.layer_facts import elements, operations, size_bytes
+from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.links import Links, links_of
+from simulator.execution.layer.common.plan import CHAINED, LayerPlan
+from simulator.execution.layer.counted.chain import count_chain
+from simulator.execution.layer.small_chain import SmallChain, shrink_chain
+from simulator.execution.layer.value.chain import ChainProblem, run_chain
+from simulator.technology import Technology
+from workloads.network.network import Network
+
+WORK = 4_000_000  #: MACs of all that is made, up to which a chain runs as it is; our choice, some 0.1 s
+FULL_WORK = 2_000_000_000  #: the same where as much as possible is requested
+STEPS, FULL_STEPS = 600, 50_000  #: of its loops, as many of which take about as long
+
+
+def count_of_chain(
+    network: Network, layers: Sequence[int], plan: LayerPlan, batch: int, technology: Technology, lies: Lies
+) -> Count:
+    """Return what the loops of a chain take and move, with the real shapes; raises Miss if they are not its loops."""
+    word = technology.channel_alignment
+    links = _checked(network, layers, plan, word, lies)
+    chip = _chip(links, lies, word)
+    made = count_chain(network, links, chip, plan, batch, links.x in lies.on_chip)
+    cycles = 0
+    for v, count in made.items():
+        once = batch * sum(array_cycles(work, technology) for work in works_of(network, v))
+        cycles += -(-once * count // (batch * elements(network.layers[v])))
+    return _count(network, links, chip, made, batch, lies)._replace(compute_cycles=cycles)
+
+
+def run_chain_scaled(
+    network: Network,
+    layers: Sequence[int],
+    plan: LayerPlan,
+    batch: int = 1,
+    word: int = 8,
+    full: bool = False,
+    lies: Lies = NOTHING_STAYS,
+) -> bool:
+    """Run a chain with values in memories of exactly the bytes counted, and compare both counts.
+
+    Returns whether it was scaled down; raises Miss if it does not run, or not as counted.
+    """
+    links = _checked(network, layers, plan, word, lies)
+    found, is_small = SmallChain(network, links, plan, batch), False
+    if _is_much(found, full):
+        found, is_small = shrink_chain(network, links, plan, batch, word), True
+    small, ids = found.network, {links.x: found.links.x, links.last: found.links.last}
+    here, there = (frozenset(ids[u] for u in each if u in ids) for each in (lies.on_chip, lies.there))
+    written = None if lies.written is None else frozenset({found.links.last} if links.last in lies.written else ())
+    run_counted_chain(small, found.links, found.plan, found.batch, word, Lies(here, there, written, here))
+    return is_small
+
+
+def run_counted_chain(network: Network, links: Links, plan: LayerPlan, batch: int, word: int, lies: Lies) -> None:
+    """Count a chain, and run it in rooms of the bytes counted; raises Miss if a number or a value differs."""
+    is_there, counting = links.x in lies.on_chip, _chip(links, lies, word)
+    made = count_chain(network, links, counting, plan, batch, is_there)
+    counted = _count(network, links, counting, made, batch, lies)
+    problem = ChainProblem(network, links, batch, 0)
+    chip = _chip(links, lies, word, counted.activation_bytes or 0, counted.weight_bytes or 0)
+    direct = problem.direct()
+    output = np.full(direct.shape, np.nan)
+    ran = _count(network, links, chip, run_chain(problem, chip, plan, output, is_there), batch, lies)
+    if (output != direct).any():
+        raise Miss(f"tensor {network.layers[links.last].name!r}: differs from running the layers one by one")
+    for check in compare(counted._asdict(), ran._asdict(), {}):
+        if check.status == "different":
+            raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
+
+
+def _checked(network: Network, layers: Sequence[int], plan: LayerPlan, word: int, lies: Lies) -> Links:
+    """Return who is who; raises Miss if these are not the loops of a chain."""
+    links = links_of(network, layers)
+    if lies.on_chip & (set(links.layers) - {links.last}):
+        raise Miss("a map between the layers of a chain is on chip whole, where only pieces of it exist")
+    if plan.order not in CHAINED or plan.mode not in (("ring", "whole") if plan.order == "MT" else ("ring",)):
+        raise Miss(f"order {plan.order!r} with mode {plan.mode!r} does not run a chain")
+    if plan.at_once != 1 or plan.tile[0] < 1 or plan.tile[1] < network.layers[links.last].width:
+        raise Miss("a chain runs one sample at a time, in tiles as wide as the map")
+    inputs, middle = network.tensors[links.x].channels, network.layers[links.openers[0]].channels
+    outputs = network.layers[links.closer].channels
+    within = {"chunk": middle, "slice": outputs, "apart": plan.chunk, "inner": plan.slice}
+    if plan.order == "TS" or plan.kept:
+        within["kept"] = {"TM": middle, "TW": middle, "TS": inputs, "MT": 0}[plan.order]
+    for name, most in within.items():
+        size = getattr(plan, name)
+        if not 0 < size <= most or (size < most and size % word):
+            raise Miss(f"{name} is {size} of {most} channels: neither whole words of {word} nor all")
+    if plan.order in ("TW", "MT") and plan.slice < outputs:
+        raise Miss("all outputs are made from rows that stay")
+    if plan.order == "TW" and (plan.chunk < middle or plan.kept not in (0, middle)):
+        raise Miss("TW makes all middle channels, and keeps all weights or none")
+    if plan.order == "TM" and plan.kept < middle and plan.kept % plan.chunk:
+        raise Miss(f"weights of {plan.kept} middle channels stay, which are no whole chunks of {plan.chunk}")
+    return links
+
+
+def _chip(links: Links, lies: Lies, word: int, activations: float = np.inf, weights: float = np.inf) -> Chip:
+    is_written = lies.written is None or links.last in lies.written
+    return Chip(activations, weights, word, has_results=links.last not in lies.on_chip, is_written=is_written)
+
+
+def _count(network: Network, links: Links, chip: Chip, made: dict[int, int], batch: int, lies: Lies) -> Count:
+    """Return what a chip counted, with all that its layers compute."""
+    if links.x in lies.on_chip - lies.there:  # kept from here on
+        chip.load_input(batch * size_bytes(network, links.x))
+    work = {v: operations(network, v, count) for v, count in made.items()}
+    return Count(
+        chip.activations.size_bytes, chip.weights.size_bytes, chip.ema_weights, chip.ema_inputs, chip.ema_outputs,
+        chip.global_buffer, chip.weight_buffer, 0, sum(work.values()),
+        global_written_bytes=chip.global_written, weight_written_bytes=chip.weight_written,
+        operation_extra=sum(extra_units(network, v, count) for v, count in work.items()),
+    )  # fmt: skip
+
+
+def _is_much(chain: SmallChain, full: bool) -> bool:
+    """Return whether running a chain takes much arithmetic, or many steps."""
+    network, links, plan, batch = chain
+    layers = network.layers
+    tiles = -(-layers[links.closer].height // plan.tile[0])
+    slices = -(-layers[links.closer].channels // plan.slice)
+    work = batch * sum(operations(network, v, elements(layers[v])) for v in links.layers)
+    steps = batch * tiles * slices * -(-layers[links.openers[0]].channels // min(plan.chunk, plan.apart))
+    steps *= -(-layers[links.openers[0]].in_channels // plan.kept) if plan.order == "TS" else 1
+    return slices * work > (FULL_WORK if full else WORK) or steps > (FULL_STEPS if full else STEPS)

@@ -1,0 +1,160 @@
+"""The plans of a chain that are tried: tiles, slices, chunks, pieces, and what stays of the weights or of x.
+
+Tiles are bands of ceil(H / n) rows; slices a sixth of the outputs or more; chunks as many as there are words, evened
+out; pieces a word or everything. What room is left goes to weights that stay. Against every band, chunk, slice, piece
+and number of channels that stay, the least EMA is the same (tests/simulator/model/nests/test_middle_cheapest.py). What
+moves at least more than the best plan so far is skipped, as for a layer.
+"""
+
+from __future__ import annotations
+
+from simulator.integers import ceil_div
+from simulator.model.chains.orders import (
+    chain_moved,
+    chain_order,
+    chain_weights,
+    middle_bytes,
+    once_bytes,
+    result_row_bytes,
+    slot_bytes,
+    sum_row_bytes,
+    x_bytes,
+)
+from simulator.model.chains.rows import ChainBand
+from simulator.model.layer.axes import RING, WHOLE
+from simulator.model.layer.goal import Place, Room, holds, may_win, most, offer, without
+from simulator.model.layer.loop_layer import LoopLayer
+from simulator.model.layer.orders import MT, TM, TS, TW, Loops
+
+MOST_SLICES = 6  #: of the outputs; our choice
+
+
+def chain_plans(at: Place) -> None:
+    """Offer the plans of a chain that fit."""
+    chain = at.layer.chain
+    words = ceil_div(chain.outputs, at.layer.word)
+    for i in range(chain.band_count):
+        band = chain.bands[i]
+        _layers_plans(at, band)
+        _middle_tiles_plans(at, band)
+        size = words
+        while size and ceil_div(words, size) <= MOST_SLICES:
+            outputs = min(chain.outputs, size * at.layer.word)
+            _tiles_middle_plans(at, band, outputs)
+            _slices_plans(at, band, outputs)
+            size = fewer_words(words, size)
+
+
+def fewer_words(words: int, size: int) -> int:
+    """Return the next smaller of the sizes ceil(words / n), 0 after the last.
+
+    Examples
+    --------
+    >>> [fewer_words(14, size) for size in (14, 7, 5, 1)]
+    [7, 5, 4, 0]
+    """
+    return ceil_div(words, (words - 1) // (size - 1) + 1) if size > 1 else 0
+
+
+def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
+    """TM: the weights of as many middle channels as fit stay, if any come more than once."""
+    layer, chain, rows = at.layer, at.layer.chain, band.anew
+    often = band.tiles * layer.batch * ceil_div(chain.outputs, outputs)
+    words = ceil_div(chain.middle, layer.word)
+    size = words
+    while size:
+        chunk = min(chain.middle, size * layer.word)
+        row = sum_row_bytes(layer, outputs) if chunk < chain.middle else result_row_bytes(layer, outputs)
+        held = x_bytes(layer, rows) + middle_bytes(layer, rows, chunk, 0) + band.rows * row
+        size = fewer_words(words, size)
+        if not holds(at.room, held, 0):
+            continue
+        left = without(at.room, held, 0)
+        if often > 1 and most(left, 0, chain_weights(chain, chain.middle)) > 0:
+            _offer_chain(at, TM, RING, band, Loops(chunk, chunk, outputs, outputs, 1, chain.middle))
+            continue
+        slot = slot_bytes(chain, chain.inputs, chunk, _in_pieces(layer, 3, chunk, outputs, 0))
+        if not holds(left, 0, slot):
+            continue
+        kept = _kept_middle(at, left, chunk, _in_pieces(layer, 3, chunk, outputs, 0)) if often > 1 else 0
+        loops = Loops(chunk, chunk, outputs, outputs, 1, kept)
+        moved = chain_moved(layer, band, rows, loops, chain.middle - kept, once_bytes(layer), 0)
+        if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
+            continue
+        for number in range(4):
+            loops = _in_pieces(layer, number, chunk, outputs, 0)
+            slot = slot_bytes(chain, chain.inputs, chunk, loops)
+            if holds(left, 0, slot):
+                kept = _kept_middle(at, left, chunk, loops) if often > 1 else 0
+                _offer_chain(at, TM, RING, band, Loops(loops.apart, chunk, outputs, loops.inner, 1, kept))
+
+
+def _kept_middle(at: Place, left: Room, chunk: int, loops: Loops) -> int:
+    """Return of how many middle channels the weights can stay beside a slot: whole chunks, at most all but the last."""
+    chain = at.layer.chain
+    most_kept = (chain.middle - 1) // chunk * chunk
+    slot = slot_bytes(chain, chain.inputs, chain.middle - most_kept, loops)  # the last chunk may be smaller
+    if holds(left, 0, slot + chain_weights(chain, most_kept)):
+        return most_kept
+    slot = slot_bytes(chain, chain.inputs, chunk, loops)
+    return min(most(without(left, 0, slot), 0, chain_weights(chain, chunk)) * chunk, most_kept)
+
+
+def _in_pieces(layer: LoopLayer, number: int, chunk: int, outputs: int, kept: int) -> Loops:
+    """Return loops with pieces of both dense layers: a word or everything."""
+    opener = chunk if number % 2 == 0 else min(layer.word, chunk)
+    closer = outputs if number < 2 else min(layer.word, outputs)
+    return Loops(opener, chunk, outputs, closer, 1, kept)
+
+
+def _layers_plans(at: Place, band: ChainBand) -> None:
+    """TW: all weights stay, or none; results in pieces."""
+    layer, chain = at.layer, at.layer.chain
+    for number in range(4):
+        _offer_chain(at, TW, RING, band, _in_pieces(layer, number, chain.middle, chain.outputs, 0))
+        _offer_chain(at, TW, RING, band, _in_pieces(layer, number, chain.middle, chain.outputs, chain.middle))
+
+
+def _middle_tiles_plans(at: Place, band: ChainBand) -> None:
+    """MT: x stays, or comes for each chunk."""
+    layer, chain = at.layer, at.layer.chain
+    words = ceil_div(chain.middle, layer.word)
+    size = words
+    while size:
+        chunk = min(chain.middle, size * layer.word)
+        loops = Loops(chunk, chunk, chain.outputs, chain.outputs, 1, 0)
+        _offer_chain(at, MT, RING, band, loops)
+        if chunk < chain.middle:
+            _offer_chain(at, MT, WHOLE, band, loops)
+        size = fewer_words(words, size)
+
+
+def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
+    """TS: slices of x of a word, of half its words, of all but one, or of all."""
+    layer, chain = at.layer, at.layer.chain
+    words, of_x = ceil_div(chain.middle, layer.word), ceil_div(chain.inputs, layer.word)
+    once = ceil_div(chain.outputs, outputs) * band.anew.x_read * chain.x_width * layer.loaded
+    size = words
+    while size:
+        chunk = min(chain.middle, size * layer.word)
+        loops = Loops(chunk, chunk, outputs, outputs, 1, 0)
+        reads = ceil_div(chain.middle, chunk) * once
+        moved = chain_moved(layer, band, band.anew, loops, chain.middle, reads, 0)
+        if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
+            return  # smaller chunks move more
+        before = 0
+        for fourth in range(4):
+            inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
+            if inputs > before:
+                before = inputs
+                for number in range(4):
+                    kept = min(chain.inputs, inputs * layer.word)
+                    _offer_chain(at, TS, RING, band, _in_pieces(layer, number, chunk, outputs, kept))
+        size = fewer_words(words, size)
+
+
+def _offer_chain(at: Place, order: str, mode: str, band: ChainBand, loops: Loops) -> None:
+    """Offer a plan if it fits."""
+    plan = chain_order(order, mode, at.layer, band, loops)
+    if holds(at.room, plan.activation_bytes, plan.weight_bytes):
+        offer(at, at.grid.modes[0], plan)

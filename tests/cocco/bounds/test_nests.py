@@ -1,0 +1,188 @@
+"""Proofs where subgraphs of several layers run as one loop nest: against all plans, of artificial nests and all kinds.
+
+A nest runs where it cannot be held and may move less than its layers one by one. No optimum is false, no bound above
+one, and each assumption put back that all subgraphs of several layers are held is noticed.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable
+from functools import lru_cache
+
+import pytest
+
+from cocco.bounds import certify
+from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.floors import buffers, by_layer, forced
+from cocco.bounds.floors.forced import largest_hulls
+from cocco.bounds.floors.least import lower_bound, totals_of
+from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.patterns import alone, tables
+from cocco.bounds.patterns.tables import patterns_of
+from cocco.bounds.prices import kept_bound, partition_bound
+from cocco.problem.names import EngineName
+from cocco.problem.problem import Problem
+from cocco.search.exact.exact import Search, exact_plan
+from cocco.search.exact.moves import Memo
+from cocco.search.exact.window import Limits, all_of
+from cocco.search.kernel.choice import has_kernel
+from cocco.search.pricing.subgraphs import SubgraphCosts
+from simulator.model.pricing import Price
+from tests.helpers import artificial_nests
+from tests.helpers.brute_force import CLOSE, Brute
+from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.kept_states import every_state
+from tests.helpers.nest_networks import nest_problem
+from tests.helpers.parts import in_parts
+
+SHORT = 0.2  #: deterministic time of a certificate
+
+
+@pytest.fixture(autouse=True)
+def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns of any size."""
+    monkeypatch.setattr(tables, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(tables, "MOST_FREE", 0)
+
+
+def check_plain(problem: Problem, asked: tuple[EngineName, ...], certified: bool) -> int:
+    """Compare with all partitions; return how many nests are cheaper than their layers by themselves."""
+    brute = Brute(problem)
+    for engine in asked:
+        found = cheapest_plans(problem, may_keep=False, engine=engine)
+        assert found.cost == pytest.approx(brute.least, rel=CLOSE), engine
+    if brute.least < math.inf:
+        (least,) = totals_of(problem, largest_hulls(problem), problem.accelerator)
+        for each in brute.totals:
+            assert all(a <= b for a, b in zip(least, each)), (least, each)
+        assert lower_bound(problem) <= brute.least * (1 + CLOSE)
+        if certified:
+            assert certify(problem, range(problem.size), SHORT).lower_bound <= brute.least * (1 + CLOSE)
+    nests = brute.problem.rules[0].nests
+    return sum(isinstance(price, Price) and group in nests for group, price in brute.prices.items())
+
+
+def check_kept(problem: Problem, asked: tuple[EngineName, ...], seed: int) -> int:
+    """Compare with all partitions, orders and intervals, and all states of a search; return how many plans."""
+    question = keep_question(problem, 0, True, "reference")
+    least, plans = cheapest(question._replace(price=lru_cache(None)(question.price)))
+    for engine in asked:
+        assert cheapest_plans(problem, engine=engine).cost == pytest.approx(least, rel=CLOSE), engine
+    if least < math.inf:
+        assert KeptBounds(problem).least() <= least * (1 + CLOSE)
+        assert certify(problem, range(problem.size), SHORT).lower_bound <= least * (1 + CLOSE)
+    check_states(question, problem.objective.metric == "ema", seed)
+    return plans
+
+
+def check_states(question, is_whole: bool, seed: int) -> None:
+    """No state costs less to finish than floors and patterns say, and the search with them finds the optimum."""
+    tables.MOST_FREE = random.Random(seed).choice((0, 0, 1, 2))
+    with_patterns = question._replace(patterns=patterns_of(question, is_whole)[0])
+    states, window = every_state(question), all_of(question.network)
+    for each in (question, with_patterns):
+        search = Search(Memo(each), window, Limits(), merges=False)
+        for place, truth in states.items():
+            assert search.floor(place) <= truth * (1 + CLOSE), (place, search.floor(place), truth)
+    assert exact_plan(with_patterns).cost == pytest.approx(states[window.start], rel=CLOSE)
+
+
+def check_artificial(seed: int, keep: str) -> int:
+    if keep == "none":
+        return check_plain(nest_problem(seed, 6), ("reference",), seed % 3 == 0)
+    return check_kept(nest_problem(seed, 4, "auto"), ("reference",), seed)
+
+
+@pytest.mark.parametrize("keep", ["none", "auto"])
+def test_no_false_optimum_with_artificial_nests(keep: str, monkeypatch: pytest.MonkeyPatch):
+    artificial_nests.install(monkeypatch)
+    counts = [check_artificial(seed, keep) for seed in range(100)]
+    assert sum(counts) > 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("keep", ["none", "auto"])
+@pytest.mark.parametrize("seeds", in_parts(100, 1_100))
+def test_no_false_optimum_with_thousands_of_artificial_nests(seeds, keep: str, monkeypatch: pytest.MonkeyPatch):
+    artificial_nests.install(monkeypatch, salt=seeds[0])
+    for seed in seeds:
+        check_artificial(seed, keep)
+
+
+def check_kinds(seed: int) -> tuple[int, int]:
+    """Compare with all plans on a problem with nothing kept, and on a smaller one with kept tensors."""
+    engines: tuple[EngineName, ...] = ("reference", "fast") if has_kernel() else ("reference",)
+    return (
+        check_plain(nest_problem(seed, 7), engines, seed % 3 == 0),
+        check_kept(nest_problem(seed, 4, "auto"), engines, seed),
+    )
+
+
+def test_no_false_optimum_with_nests_of_all_kinds():
+    nests, plans = zip(*[check_kinds(seed) for seed in range(60)])
+    assert sum(nests) > 0 and sum(plans) > 1_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", in_parts(60, 1_060))
+def test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand(seeds):
+    for seed in seeds:
+        check_kinds(seed)
+
+
+Patch = Callable[[pytest.MonkeyPatch], object]
+
+
+def _untouched(values, least, nests):
+    return list(values)
+
+
+def _deaf(patch: pytest.MonkeyPatch) -> None:
+    """Certificates look at no nests."""
+    init = partition_bound.PartitionBound.__init__
+    patch.setattr(partition_bound.PartitionBound, "__init__", lambda self, *a, nests=None, **k: init(self, *a, **k))
+    patch.setattr(partition_bound, "lowered", _untouched)
+    patch.setattr(kept_bound, "lowered", _untouched)
+
+
+def _unlimited(patch: pytest.MonkeyPatch) -> None:
+    """A nest takes so much that no floor need be lowered for it."""
+    look = by_layer._looked_at
+
+    def looked_at(question, order, group):
+        found = look(question, order, group)
+        return found._replace(floor=math.inf) if group & (group - 1) else found
+
+    patch.setattr(by_layer, "_looked_at", looked_at)
+
+
+def _only_alone(patch: pytest.MonkeyPatch) -> None:
+    """Layers that are never held with others read what they cannot hold alone."""
+    crosses = by_layer._crosses
+    patch.setattr(by_layer, "_crosses", lambda question, fuses, alone, nests: crosses(question, fuses, alone, {}))
+
+
+FAULTS: dict[str, Patch] = {
+    "what is not held does not run": lambda patch: patch.setattr(SubgraphCosts, "_may_fit", SubgraphCosts._may_hold),
+    "each result is written and read": lambda patch: patch.setattr(by_layer, "least_of_nests", lambda rules: ()),
+    "buffers see every result": lambda patch: patch.setattr(buffers, "lowered", _untouched),
+    "what is never held moves as alone": lambda patch: patch.setattr(forced, "lowered", _untouched),
+    "what is never held costs as alone": _unlimited,
+    "what is never held crosses": _only_alone,
+    "a pattern holds its steps": lambda patch: patch.setattr(
+        alone.Alone, "_streams", lambda self, group, shown: alone.HELD if group & (group - 1) else alone.EXACT
+    ),
+    "certificates hold all steps": _deaf,
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_each_assumption_that_all_is_held_is_noticed(fault: str, monkeypatch: pytest.MonkeyPatch):
+    artificial_nests.install(monkeypatch)
+    FAULTS[fault](monkeypatch)
+    with pytest.raises(AssertionError):
+        for seed in range(100):
+            for keep in ("none", "auto"):
+                check_artificial(seed, keep)
