@@ -85,8 +85,6 @@ class Machine:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
         if self.plans not in PLANS:
             raise ValueError(f"plans must be one of {', '.join(PLANS)}, got {self.plans!r}")
-        if self.groups_apart and self.plans == "paper":
-            raise ValueError("groups_apart must be False with plans 'paper', which have no groups apart, got True")
         if self.max_regions is not None:
             check_count("max_regions", self.max_regions, MAX_CAPACITY)
         if not isinstance(self.mapper, Mapper):

@@ -27,7 +27,7 @@ def test_kinds_follow_the_machine():
 
 
 def test_nothing_is_kept_with_the_plans_of_the_paper():
-    """Without a word on it; to ask for it is an error, as for groups apart."""
+    """Without a word on it; to ask for it is an error. Groups apart may be added."""
     chip = Accelerator(shared_buffer=64 * KiB, plans="paper")
     found = cocco.partition(TINY, chip, metric="ema", samples=50)
     assert (found.keep, found.space) == ("none", kinds_of_plans(chip, "none"))
@@ -35,8 +35,9 @@ def test_nothing_is_kept_with_the_plans_of_the_paper():
         cocco.partition(TINY, chip, keep="auto", samples=50)
     with pytest.raises(ValueError, match="keep must be 'none' with plans 'paper'"):
         cocco.pareto(TINY, plans="paper", keep="auto", samples=50)
-    with pytest.raises(ValueError, match="groups_apart must be False with plans 'paper'"):
-        Accelerator(shared_buffer=KiB, plans="paper", groups_apart=True)
+    assert kinds_of_plans(Machine(plans="paper", groups_apart=True), "none")[2:] == (
+        "groups of channels apart", "connected by edges",
+    )  # fmt: skip
 
 
 def test_the_plans_of_the_paper_cost_no_less():
