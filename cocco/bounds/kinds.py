@@ -43,7 +43,8 @@ def kinds_of_plans(machine: Machine | Accelerator, keep: Keep) -> tuple[str, ...
     nests = _nests() if _has_nests(machine) else ()
     apart = (APART,) if machine.groups_apart else ()
     kept = (KEPT,) if keep == "auto" else ()
-    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED["paper"])
+    connected = "paper" if machine.plans == "paper" else getattr(machine, "connected", "paper")
+    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED[connected])
 
 
 def kinds_not_tried(machine: Machine | Accelerator) -> tuple[str, ...]:
