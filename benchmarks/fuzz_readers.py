@@ -29,7 +29,7 @@ from simulator import Partition
 from simulator.allocation import read_buffers
 from simulator.hardware_files import load_accelerator
 from simulator.mapping.architecture import read_architecture
-from simulator.memory.reading import FOLDER, read_table
+from simulator.memory.reading import TABLES_FOLDER, read_table
 from simulator.partition.files import read_handwritten
 from simulator.schedule import Schedule, read_schedule, write_schedule
 
@@ -78,7 +78,7 @@ def corpus(folder: Path) -> dict[str, list[bytes]]:
         "architecture.yaml fields": examples("machine.yaml"),
         "schedule.json fields": [json.dumps(order).encode()],
         "buffers.csv fields": examples("buffers.csv"), "layers.csv fields": examples("layers.csv"),
-        "table.csv fields": [min(FOLDER.glob("*.csv")).read_bytes()],
+        "table.csv fields": [min(TABLES_FOLDER.glob("*.csv")).read_bytes()],
     }  # fmt: skip
 
 

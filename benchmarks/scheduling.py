@@ -17,7 +17,7 @@ from typing import Any
 import workloads
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
-from cocco.scheduling.programs.joint import Limits, tight
+from cocco.scheduling.programs.joint import ScheduleLimits, tight
 from cocco.scheduling.programs.paper import solve_paper
 from simulator.schedule.operators import operators_of
 
@@ -48,7 +48,7 @@ def main(names: list[str]) -> None:
                 continue
             budgets = budgets_of(graph)
             for size in dict.fromkeys((budgets.minimum, budgets.half, budgets.peak)):
-                ours, seconds = timed(tight, graph, size, limits=Limits(LIMIT))
+                ours, seconds = timed(tight, graph, size, limits=ScheduleLimits(LIMIT))
                 theirs, longer = timed(solve_paper, graph, size, LIMIT)
                 ratio = longer / seconds
                 if ours.status == theirs.solved.status == "optimal":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import pandas
 
-MAX_ROWS = 20  #: of a table in a notebook; our choice: it fits a screen
+NOTEBOOK_ROWS = 20  #: of a table in a notebook; our choice: it fits a screen
 
 
 def changes(value: Any) -> str:
@@ -29,7 +29,7 @@ def html(summary: str, frame: pandas.DataFrame) -> str:
     """Return what a notebook shows: a summary and a table, its middle left out where it is long."""
     from html import escape
 
-    return f"<pre>{escape(summary)}</pre>\n{frame.to_html(max_rows=MAX_ROWS, border=0)}"
+    return f"<pre>{escape(summary)}</pre>\n{frame.to_html(max_rows=NOTEBOOK_ROWS, border=0)}"
 
 
 def _default(each: Field[Any]) -> Any:

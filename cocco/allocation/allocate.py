@@ -19,8 +19,10 @@ from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation.buffers import Allocation, Buffer, check_buffers
 from simulator.allocation.judge import check_allocation
 
-MAX_NODES = 10**15  #: our choice: above any number that could be meant
-LARGE = 20_000  #: buffers; our choice: of more, `auto` minimizes without the search, a node of which can take seconds
+HIGHEST_LIMIT = 10**15  #: our choice: above any number that could be meant
+MOST_MINIMIZED = (
+    20_000  #: buffers; our choice: of more, `auto` minimizes without the search, a node of which can take seconds
+)
 MAX_EXPLAINED = 2_000  #: buffers; our choice: a proof by search is not explained for more
 
 
@@ -113,8 +115,8 @@ def _check_arguments(buffers: tuple[Buffer, ...], capacity: int, method: str, no
         raise ValueError(f"capacity must be an integer from 0 to {MAX_CAPACITY} bytes, got {capacity!r}")
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= MAX_NODES):
-        raise ValueError(f"nodes must be an integer from 1 to {MAX_NODES}, got {nodes!r}")
+    if nodes is not None and (isinstance(nodes, bool) or not isinstance(nodes, int) or not 1 <= nodes <= HIGHEST_LIMIT):
+        raise ValueError(f"nodes must be an integer from 1 to {HIGHEST_LIMIT}, got {nodes!r}")
 
 
 def _is_explainable(problem: AllocationProblem, capacity: int) -> bool:
@@ -175,7 +177,7 @@ def _portfolio(problem: AllocationProblem, capacity: int, minimize: bool, _: int
 
 def _auto(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, engine: str) -> Outcome:
     first = _portfolio(problem, capacity, minimize)
-    is_large = len(problem.size) > LARGE
+    is_large = len(problem.size) > MOST_MINIMIZED
     if first.address is not None and (not minimize or is_large or height_of(problem, first.address) == problem.bound):
         return first._replace(nodes=0)
     if len(problem.size) > LONG:

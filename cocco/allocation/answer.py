@@ -58,19 +58,11 @@ class AllocationResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco allocate --json` prints after the file; null: not applicable."""
-        return {
-            "method": self.method,
-            "buffers": self.buffers,
-            "capacity_bytes": self.capacity_bytes,
-            "lower_bound_bytes": self.lower_bound_bytes,
-            "height_bytes": self.height_bytes,
-            "fragmentation": self.fragmentation,
-            "status": self.status,
-            "proved_infeasible_bytes": self.proved_infeasible_bytes,
-            "nodes": self.nodes,
-            "backtracks_minor": self.backtracks_minor,
-            "backtracks_major": self.backtracks_major,
-            "solved_by": self.solved_by,
+        names = (
+            "method", "buffers", "capacity_bytes", "lower_bound_bytes", "height_bytes", "fragmentation", "status",
+            "proved_infeasible_bytes", "nodes", "backtracks_minor", "backtracks_major", "solved_by",
+        )  # fmt: skip
+        return {name: getattr(self, name) for name in names} | {
             "conflict": None if self.conflict is None else list(self.conflict),
             "conflict_is_irreducible": self.conflict_is_irreducible,
             "addresses": None if self.allocation is None else dict(self.allocation.addresses),

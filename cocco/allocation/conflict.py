@@ -19,11 +19,13 @@ from cocco.allocation.windows import clip
 from cocco.effort.status import Status
 from simulator.allocation.judge import Buffer
 
-NODES = 20_000  #: of the complete search, for a window or a step of a reduction; our choice: a hundredth of a second
+REDUCTION_NODES = (
+    20_000  #: of the complete search, for a window or a step of a reduction; our choice: a hundredth of a second
+)
 MORE_NODES = 100_000  #: for a window where none is proved with fewer; our choice
 WHOLE_NODES = 200_000  #: for all steps, and for what comes after the search: GoogleNet's plans took 75,000; our choice
 LENGTH = 12  #: steps of a window; our choice
-AGAIN = 3  #: times as many nodes as the proof before may one take that leaves something out; our choice
+TIMES_PROOF = 3  #: times as many nodes as the proof before may one take that leaves something out; our choice
 
 Window = tuple[range, Status]
 
@@ -80,9 +82,9 @@ class Packing:
 
         A single window of all steps if the question was given up: unknown. end: the steps are 0, ..., end - 1.
         """
-        if self.status(buffers, NODES) == "feasible":
+        if self.status(buffers, REDUCTION_NODES) == "feasible":
             return []
-        for nodes in (NODES, MORE_NODES):
+        for nodes in (REDUCTION_NODES, MORE_NODES):
             found: list[range] = []
             for length in range(1, min(LENGTH, end) + 1):
                 for first in range(end - length + 1):
@@ -106,7 +108,7 @@ class _Reduction:
 
     def __init__(self, packing: Packing, buffers: Sequence[Buffer]) -> None:
         self.packing, self.buffers = packing, list(buffers)
-        self.nodes = self._nodes(self.buffers, NODES) or 0
+        self.nodes = self._nodes(self.buffers, REDUCTION_NODES) or 0
 
     def run(self) -> list[Buffer]:
         """Leave out the short-lived buffers of a step, then single buffers, then steps, then ends of lives."""
@@ -128,7 +130,11 @@ class _Reduction:
         return False
 
     def _try(self, fewer: list[Buffer]) -> bool:
-        nodes = self._nodes(fewer, min(NODES, AGAIN * self.nodes + NODES // 20)) if len(fewer) else None
+        nodes = (
+            self._nodes(fewer, min(REDUCTION_NODES, TIMES_PROOF * self.nodes + REDUCTION_NODES // 20))
+            if len(fewer)
+            else None
+        )
         if nodes is None:
             return False
         self.buffers, self.nodes = fewer, min(nodes, self.nodes)

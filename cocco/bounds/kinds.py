@@ -8,12 +8,6 @@ from simulator.model.nests.recognize import KINDS
 
 HELD = "held subgraphs"
 SINGLE = "single layers in loop orders"
-NESTS = {
-    "attentions": "attention in blocks",
-    "heads": "heads of attention with their projections",
-    "epilogues": "layers with their epilogue",
-    "chains": "chains in chunks of middle channels",
-}  #: by the function of `KINDS`
 APART = "groups of channels apart"
 KEPT = "kept tensors"
 CONNECTED = {
@@ -40,20 +34,16 @@ def kinds_of_plans(machine: Machine | Accelerator, keep: Keep) -> tuple[str, ...
     >>> kinds_of_plans(Machine(plans="paper"), "none")
     ('held subgraphs', 'single layers in loop orders', 'connected by edges')
     """
-    nests = _nests() if _has_nests(machine) else ()
-    apart = (APART,) if machine.groups_apart else ()
+    nests = tuple(KINDS) if _has_nests(machine) else ()
+    machine = machine.machine if isinstance(machine, Accelerator) else machine
+    apart = (APART,) if machine.has_groups else ()
     kept = (KEPT,) if keep == "auto" else ()
-    connected = "paper" if machine.plans == "paper" else getattr(machine, "connected", "paper")
-    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED[connected])
+    return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED[machine.connection])
 
 
 def kinds_not_tried(machine: Machine | Accelerator) -> tuple[str, ...]:
     """Return the kinds that this machine leaves out, though all may be used: those for one core."""
-    return () if machine.plans == "paper" or _has_nests(machine) else (*_nests(), APART)
-
-
-def _nests() -> tuple[str, ...]:
-    return tuple(NESTS[kind.__name__] for kind in KINDS)
+    return () if machine.plans == "paper" or _has_nests(machine) else (*KINDS, APART)
 
 
 def _has_nests(machine: Machine | Accelerator) -> bool:

@@ -43,10 +43,14 @@ AGAIN = 2  #: times its budget gets a memory in the end, once one is solved, and
 HOPELESS = (2, 2, 1, 0, 0)  #: memories that give up with each before any is solved, then the next comes
 IN_A_ROW = 4  #: that give up, of a long network, then comes the next budget: each takes seconds beside its steps
 FAILURES = 3  #: memories in a row that give up; then no more are tried for a default front or limit
+PROOF_STEPS = {
+    "auto": (KEPT_STEPS, KEPT_TOTAL, FAILURES),
+    "none": (PLAIN_STEPS, PLAIN_TOTAL, None),
+}  #: by what may be kept
 SECOND_SHARE = 64  #: a second proof takes a share of the first, where that solved no memory at all
 LOOKS = 12  #: memories whose own forced crossings are looked at where the proof is left open
 
-# Sizes around an answer, and pairs of two buffers (nearby.py, pairs.py)
+# Sizes around an answer, and pairs of two buffers (nearby.py, ranges.py)
 SIZES_TOTAL = KEPT_TOTAL // 2  #: steps of all sizes that the margins ask about; of one size as in the proof
 SIZES_REST = KEPT_TOTAL // 4  #: steps of all others: a second or two
 SIZE_TIERS = (16, 1)  #: the budgets of one size are its share of these: easy sizes first

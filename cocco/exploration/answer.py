@@ -20,14 +20,14 @@ from cocco.exploration import methods
 from cocco.exploration.memories.proof import Proof, prove
 from cocco.exploration.methods import Outcome
 from cocco.exploration.question.question import Question
-from cocco.exploration.searching.keeping import Best, genetic_search, improve
+from cocco.exploration.searching.keeping import BestPlans, genetic_search, improve
 from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.problem.problem import Problem
 from cocco.search.genetic.trace import Trace
 from cocco.search.pricing.genomes import Sample
 
 GENETIC = ("auto", "ga", "sa")  #: methods that search once more, with the intervals of each genome
-SHARE = 2  #: of the samples one in so many is left to the second search; our choice
+SECOND_SEARCH_SHARE = 2  #: of the samples one in so many is left to the second search; our choice
 
 
 def answer(method: HardwareMethod | SpaceMethod, question: Question, is_thorough: bool = False) -> Outcome:
@@ -85,14 +85,14 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
     more than requested.
     """
     problem, wanted = question.problem, question.samples
-    is_twice = method in GENETIC and wanted >= SHARE
+    is_twice = method in GENETIC and wanted >= SECOND_SEARCH_SHARE
     first = question if not is_twice else replace(
-        question, samples=wanted - wanted // SHARE, progress=_told(question.progress, 0, wanted)
+        question, samples=wanted - wanted // SECOND_SEARCH_SHARE, progress=_told(question.progress, 0, wanted)
     )  # fmt: skip
     with without_bounds():
         found = methods.answer(method, replace(first, problem=replace(problem, keep="none")), is_start=True)
     planned = confirmed(problem, found.best)
-    known_best = Best(problem, planned if known is None or planned.cost <= known.cost else known)
+    known_best = BestPlans(problem, planned if known is None or planned.cost <= known.cost else known)
     trace, samples = found.trace, found.samples
     left = wanted - trace.samples if is_twice else 0
     if left > 0 and not trace.is_stopped:

@@ -136,13 +136,10 @@ def explore(
     method
         "auto" (ga, then a proof where that finishes soon), "ga", "exact", "sa", or memories first: "random",
         "grid".
-    tile_rule
-        As in `simulator.evaluate`.
+    tile_rule, effort
+        As in `partition`.
     keep
         As in `partition`: every memory is solved with kept tensors, or ruled out.
-    effort
-        Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
-        "thorough".
     **fields
         Fields of the machine and of the effort by name, which replace their own: cores=2, samples=10_000, ... Also
         count: whether the cost has the buffer bytes of "one" core, as in the paper (the default), or of "all". Also
@@ -151,14 +148,8 @@ def explore(
 
     Raises
     ------
-    ValueError
-        Names the argument, the rule and the value.
-    TypeError
-        If a keyword is neither a parameter nor such a field.
-    RuntimeError
-        If the simulator's price of the winner differs from that of the search.
-    Interrupted
-        After Ctrl-C; its `result` is the best so far.
+    ValueError, TypeError, RuntimeError, Interrupted
+        As in `partition`.
 
     Examples
     --------

@@ -14,23 +14,22 @@ from typing import Unpack
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
-from cocco.effort.planned import Memory
+from cocco.effort.planned import Memory, Planned
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import of_value
-from cocco.exploration.memories.limits import bounds_of, least_plain, limited_points
+from cocco.exploration.memories.limits import Judge, KeptPoints, bounds_of, proven
 from cocco.exploration.pareto import front_question
-from cocco.exploration.placing.points import best_placed
-from cocco.exploration.question.judge import Judge
+from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
 from cocco.exploration.searching.limits import searched_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import MEMORY, check_criterion, metrics_of
-from cocco.problem.names import Keep
+from cocco.problem.names import Keep, Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Space
@@ -60,26 +59,18 @@ def minimize(
 
     Parameters
     ----------
-    networks
-        One network, or several that run one after another on the same memory.
+    networks, space, machine, weights, tile_rule, keep, effort, **fields
+        As in `pareto`.
     criterion
         What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2, bytes per cycle
         or mW.
-    space, machine, weights, tile_rule, keep, effort, **fields
-        As in `pareto`.
 
     Raises
     ------
-    ValueError
-        Names the argument, the rule and the value.
-    TypeError
-        If a keyword is neither a parameter nor a field of the machine or of the effort.
-    RuntimeError
-        If the simulator's price of the best point differs from that of the search.
-    Interrupted
-        After Ctrl-C; its `result` is the best so far.
+    ValueError, TypeError, RuntimeError, Interrupted
+        As in `explore`.
 
     Examples
     --------
@@ -97,29 +88,32 @@ def minimize(
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
     shared = machine_of(machine, fields)
-    kept = kept_or_not(keep, shared)
     whole = over_space(
         networks, space, machine=shared, metric=metrics_of(objectives)[0], weights=weights, tile_rule=tile_rule,
         count=fields.get("count", "one"),
     )  # fmt: skip
     question = front_question(whole, effort, fields)
     question = replace(question, problem=_narrowed(question.problem, bounds))
+    judge = Judge(Plane(question.problem, objectives), criterion, bounds)
+    asked = replace(question, problem=replace(question.problem, keep=kept_or_not(keep, shared)))
     with helped(effort_of(effort, fields)):
-        return _minimized(question, criterion, bounds, objectives, kept)
+        limited = _minimized(question, asked, judge)
+        if asked.problem.keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
+            limited = _with_kept(asked, judge, limited)
+    limited = replace(limited, space=kinds_of_plans(shared, asked.problem.keep))
+    if limited.status == "stopped":
+        raise Interrupted(limited)
+    return limited
 
 
-def _minimized(
-    question: Question, criterion: str, bounds: dict[str, float], objectives: tuple[str, ...], keep: Keep
-) -> Limited:
-    """Return the answer to a checked question: search, focus on single memories, prove, then add kept tensors."""
-    problem = question.problem
-    is_focused = criterion not in MEMORY or len(metrics_of(objectives)) == 1
+def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
+    """Return the answer with nothing kept: search, focus on single memories, prove; asked: with what may be kept."""
+    plane = judge.plane
+    is_focused = plane.names[judge.target] not in MEMORY or len(metrics_of(plane.names)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
-    plane = Plane(problem, objectives)
-    judge = Judge(plane, criterion, bounds)
     cloud = searched(replace(question, samples=share), plane) if question.may_run else empty_cloud(question, plane)
     if not len(cloud.values):
-        return _of_one(question, cloud, judge, keep)
+        return _of_one(asked, cloud, judge)
     cloud.wanted = question.samples
     lower: float | None = None
     status: Status = "stopped"
@@ -127,37 +121,24 @@ def _minimized(
         if is_focused and not cloud.is_stopped:
             _focus(question, cloud, judge)
         if not cloud.is_stopped:
-            lower, status = _prove(question, cloud, judge)
+            lower, status = proven(question, judge, _Priced(question.problem, cloud, judge))
     except KeyboardInterrupt:
         pass
     point = point_of(cloud, _best(judge, cloud))
-    limited = _answer(question, cloud, judge, point, None if lower == math.inf else lower, status, keep)
-    if keep == "auto" and status != "stopped":
-        limited = _with_kept(replace(question, problem=replace(problem, keep=keep)), judge, limited)
-    if limited.status == "stopped":
-        raise Interrupted(limited)
-    return limited
+    return _answer(question, cloud, judge, point, None if lower == math.inf else lower, status)
 
 
-def _of_one(question: Question, cloud: Cloud, judge: Judge, keep: Keep) -> Limited:
+def _of_one(question: Question, cloud: Cloud, judge: Judge) -> Limited:
     """Return the answer where a search found nothing that runs: that of one plan, or why none runs."""
-    question = replace(question, problem=replace(question.problem, keep=keep))
     result = plan_that_runs(question)
     if not result.plans:
-        limited = _answer(question, cloud, judge, None, None, result.status, keep)
-        limited = replace(limited, samples=result.samples, lacking=result.evaluations)
-    else:
-        found, plane = result.evaluations, judge.plane
-        point = FrontPoint(plane.judged(found), result.accelerator, result.plans, found)
-        status: Status = "feasible" if judge.excess(point.values) <= 1 else "gave_up"
-        status = "stopped" if result.status == "stopped" else status
-        limited = _answer(question, cloud, judge, point, None, status, keep)
-        limited = replace(limited, samples=result.samples, points=with_points(limited.points, plane.names, [point]))
-        if keep == "auto" and limited.status != "stopped":
-            limited = _with_kept(question, judge, limited)
-    if limited.status == "stopped":
-        raise Interrupted(limited)
-    return limited
+        limited = _answer(question, cloud, judge, None, None, result.status)
+        return replace(limited, samples=result.samples, lacking=result.evaluations)
+    found, plane = result.evaluations, judge.plane
+    point = FrontPoint(plane.judged(found), result.accelerator, result.plans, found)
+    status: Status = "feasible" if judge.excess(point.values) <= 1 else "gave_up"
+    limited = _answer(question, cloud, judge, point, None, "stopped" if result.status == "stopped" else status)
+    return replace(limited, samples=result.samples, points=with_points(limited.points, plane.names, [point]))
 
 
 def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float]:
@@ -226,14 +207,24 @@ def _focus(question: Question, cloud: Cloud, judge: Judge) -> None:
             return
 
 
-def _prove(question: Question, cloud: Cloud, judge: Judge) -> tuple[float, Status]:
-    """Price the optimum of each memory that may beat the best known; return a lower bound and the status."""
+class _Priced:
+    """The samples of a cloud as what is known; the optimum of each memory that is solved becomes one."""
 
-    def price(labels: list[int], memory: Memory) -> list[float]:
-        found: list[float] = cloud.price(*rows_of(question.problem, labels, [memory]))[1][0].tolist()
+    def __init__(self, problem: Problem, cloud: Cloud, judge: Judge) -> None:
+        self.problem, self.cloud, self.judge = problem, cloud, judge
+
+    @property
+    def best(self) -> list[float]:
+        found: list[float] = self.cloud.values[_best(self.judge, self.cloud)].tolist()
         return found
 
-    return least_plain(question, judge, lambda: cloud.values[_best(judge, cloud)].tolist(), price)
+    def below(self, _: Metric) -> float:
+        return math.inf
+
+    def take(self, _: Problem, memory: Memory, found: Planned | None) -> list[float]:
+        labels = list(range(self.problem.size)) if found is None else self.problem.labels(found.plans)
+        row: list[float] = self.cloud.price(*rows_of(self.problem, labels, [memory]))[1][0].tolist()
+        return row
 
 
 def _best(judge: Judge, cloud: Cloud) -> int:
@@ -244,10 +235,14 @@ def _best(judge: Judge, cloud: Cloud) -> int:
 
 def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
     """Return the answer with kept tensors, which is never worse than the one without."""
-    known = plain.best or plain.nearest
+    known = plain.nearest
     assert known is not None, "a plan runs"
-    found = limited_points(question, judge, known)
-    points, status, lower, samples = list(found.found), found.status, found.lower, plain.samples
+    found, samples = KeptPoints(judge, known), plain.samples
+    try:
+        lower, status = proven(question, judge, found)
+    except KeyboardInterrupt:
+        lower, status = math.inf, "stopped"
+    points = found.found
     point = min([known, *points], key=lambda each: judge.key(each.values))
     if status in ("feasible", "gave_up"):
         more = searched_points(question, judge, point)
@@ -277,9 +272,8 @@ def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
 
 
 def _answer(
-    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status,
-    keep: Keep,
-) -> Limited:  # fmt: skip
+    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status
+) -> Limited:
     problem, keeps = question.problem, point is not None and judge.excess(point.values) <= 1
     return Limited(
         minimize=judge.plane.names[judge.target],
@@ -295,5 +289,4 @@ def _answer(
         lower_bound=lower,
         engine=cloud.breeder.name,
         points=cloud.points(),
-        space=kinds_of_plans(problem.accelerator, keep),
     )

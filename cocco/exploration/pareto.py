@@ -17,7 +17,7 @@ from cocco.exploration.answers.front import Front, FrontPoint, best_points, with
 from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import SolvedPoints
-from cocco.exploration.placing.points import placed_front
+from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
@@ -57,28 +57,19 @@ def pareto(
 
     Parameters
     ----------
-    networks
-        One network, or several that run one after another on the same memory.
-    space
-        The memories to choose from: SharedBuffer or SeparateBuffers; by default the paper's shared buffer.
-    machine
-        Everything else of the hardware: cores, batch, technology, mapper; by default one core of the paper.
+    networks, space, machine, weights, tile_rule
+        As in `explore`.
     objectives
         Two or more of capacity (bytes), energy (pJ), ema (bytes), latency (cycles), area (mm2) and bandwidth (bytes per
         cycle), all minimized (cocco.problem.criteria).
-    weights
-        How much each network counts: one positive number per network, by default 1.
     method
         "nsga2", or "exact": each memory solved, which proves the front between capacity or area and one of the
         others.
-    tile_rule
-        As in `simulator.evaluate`.
     keep
         As in `explore`. With "auto" every memory is also solved with kept tensors where the exact search finishes; the
         front is never above the one without.
     effort
-        Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
-        "thorough". Its progress is called with the points on the front; initial, prove and check_addresses do not
+        As in `explore`. Its progress is called with the points on the front; initial, prove and check_addresses do not
         apply to fronts.
     **fields
         Fields of the machine and of the effort by name, which replace their own: cores=2, samples=10_000, ... Also
@@ -86,12 +77,8 @@ def pareto(
 
     Raises
     ------
-    ValueError
-        Names the argument, the rule and the value.
-    TypeError
-        If a keyword is neither a parameter nor such a field.
-    RuntimeError
-        If the simulator's price of a point differs from that of the search.
+    ValueError, TypeError, RuntimeError
+        As in `explore`.
     Interrupted
         After Ctrl-C; its `result` is the front so far.
 
@@ -160,7 +147,7 @@ def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
     if result.plans:
         values = plane.judged(result.evaluations)
         points = (FrontPoint(values, result.accelerator, result.plans, result.evaluations),)
-        points = placed_front(plane, points)[0] if question.problem.keep == "auto" else points
+        points, _ = placed_front(plane, points)
     status: Status = "feasible" if result.status == "optimal" else result.status
     front = front_with(empty_cloud(question, plane), question.seed, method, status, points)
     front = replace(front, samples=result.samples, points=with_points(front.points, plane.names, points))

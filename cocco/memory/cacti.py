@@ -17,9 +17,9 @@ from typing import Literal, get_args
 from simulator.memory.table import SramRow, SramTable
 
 Cells = Literal["hp", "lop", "lstp"]
-CELLS = get_args(Cells)
-WORDS = {"hp": "high performance", "lop": "low operating power", "lstp": "low standby power"}
-NODES = {"22nm": 0.022, "32nm": 0.032, "45nm": 0.045, "65nm": 0.065, "90nm": 0.09}  #: that CACTI 7 knows, um
+CELL_TYPES = get_args(Cells)
+CELL_WORDS = {"hp": "high performance", "lop": "low operating power", "lstp": "low standby power"}
+PROCESS_NODES = {"22nm": 0.022, "32nm": 0.032, "45nm": 0.045, "65nm": 0.065, "90nm": 0.09}  #: that CACTI 7 knows, um
 BUS_BYTES = 64
 BANKS = 8
 SECONDS = 120  #: in which CACTI must answer for one capacity; it needs about one
@@ -131,7 +131,7 @@ def table_from_cacti(sizes: Sequence[int], node: str, cells: Cells, program: Pat
     source = (
         f"CACTI 7 (HP Labs; BSD-like licence), run by cocco sram: one SRAM buffer by capacity, {node}, "
         f"{8 * BUS_BYTES}-bit port, {BANKS} banks, 300 K, one read/write port, data array only. Cells and periphery: "
-        f"{WORDS[cells]} (itrs-{cells})."
+        f"{CELL_WORDS[cells]} (itrs-{cells})."
     )
     return SramTable(f"cacti7_{node}_{cells}", rows, source)
 
@@ -139,7 +139,7 @@ def table_from_cacti(sizes: Sequence[int], node: str, cells: Cells, program: Pat
 def row_from_cacti(size: int, node: str, cells: Cells, program: Path) -> SramRow:
     """Return what CACTI says of a memory of so many bytes."""
     text = CONFIG.format(
-        size=size, node=NODES[node], cells=cells, banks=BANKS, bus_bytes=BUS_BYTES, bus_bits=8 * BUS_BYTES
+        size=size, node=PROCESS_NODES[node], cells=cells, banks=BANKS, bus_bytes=BUS_BYTES, bus_bits=8 * BUS_BYTES
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "memory.cfg")

@@ -8,17 +8,17 @@ from typing import Any
 
 from cocco.effort.shown import Shown
 from cocco.plans.kept_tensors import KeptReasons, kept_reasons
-from cocco.plans.splits import Part, Splitter
+from cocco.plans.splits import SplitPart, Splitter
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluate import Evaluation, evaluate, summarize
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
-from simulator.views.breakdown import Breakdown, breakdown
+from simulator.views.breakdown import Breakdown, breakdown_of
 from workloads.network.network import Network
 
 DEAREST = 5  #: our choice: feasible subgraphs that are explained
@@ -135,10 +135,9 @@ def explain(
     """
     metric = metric or partition.metric
     partition = replace(partition, metric=metric)
-    evaluation = evaluate(network, partition, accelerator, tile_rule)
-    bytes_of = breakdown(network, partition, accelerator, tile_rule)
+    priced = price_partition(network, partition, accelerator, tile_rule)
+    evaluation, bytes_of, prices = summarize(priced), breakdown_of(priced), priced.prices
     splitter = Splitter(on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule))
-    prices = price_partition(network, partition, accelerator, tile_rule).prices
     chosen = _chosen(prices, accelerator, metric, dearest)
     found: dict[int, Explained] = {}
     groups, can_run = list(partition.subgraphs), True
@@ -156,7 +155,7 @@ def explain(
             found[i] = Explained(i, bytes_of[i], ema, _described(network, accelerator, cut) if cut else None)
     explained = tuple(found[i] for i in sorted(found))
     asks = bool(partition.keep) if kept is None else kept
-    reasons = kept_reasons(network, partition, accelerator, tile_rule) if asks else None
+    reasons = kept_reasons(priced) if asks else None
     if evaluation.fits or not can_run:
         return Explanation(evaluation, explained, None, None, reasons)
     repaired = Partition.from_ids(network, groups, metric)
@@ -174,7 +173,7 @@ def _chosen(prices: Sequence[Price | Shortage], accelerator: Accelerator, metric
     return set(sorted(fitting, key=lambda i: (-worth[i], i))[:dearest]) | set(range(len(prices))) - set(fitting)
 
 
-def _described(network: Network, accelerator: Accelerator, parts: Sequence[Part]) -> Split:
+def _described(network: Network, accelerator: Accelerator, parts: Sequence[SplitPart]) -> Split:
     sums = Totals(*map(sum, zip(*(part.totals for part in parts))))
     return Split(
         tuple(network.names(part.layers) for part in parts),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from os import PathLike
 
 from cocco.candidates.genome import groups_of
@@ -63,15 +62,15 @@ def load_partition(
     """
     found = read_handwritten(path, network)
     metric = metric or found.metric
-    if found.rest == "layerwise":
-        return replace(Partition.load(path, network), metric=metric)
-    if accelerator is None:
+    if found.rest == "greedy" and accelerator is None:
         raise PartitionError(f"{path}: 'rest: greedy' needs given hardware, which decides what is fused")
     try:
+        plan = Partition.from_groups(network, found.groups, metric, found.keep, found.schemes)  # type: ignore[arg-type]  # it checks
         groups = named_groups(network, found.groups)
-        Partition.from_groups(network, found.groups)  # type: ignore[arg-type]  # the groups alone are valid, or it raises
     except PartitionError as error:
         raise PartitionError(f"{path}: {error}") from None
+    if accelerator is None or found.rest == "layerwise":
+        return plan
     return fill_greedily(network, groups, accelerator, metric, tile_rule)
 
 

@@ -14,6 +14,7 @@ from cocco.problem.problem import on_hardware
 from cocco.search.keeping.priced import WIDTH, priced_intervals
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation, evaluate
+from simulator.model.priced import price_partition
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -48,7 +49,8 @@ class KeptChoice(Shown):
         """Return what each interval saves."""
         assert self.evaluation.source is not None, "evaluate() made it"
         network, _ = self.evaluation.source
-        return reasons_of(network, self.partition, self.evaluation.accelerator, self.evaluation.tile_rule)
+        found = self.evaluation
+        return reasons_of(price_partition(network, self.partition, found.accelerator, found.tile_rule))
 
     def facts(self) -> dict[str, object]:
         """Return how many tensors are kept, what the partition then costs, and how good that is known to be."""

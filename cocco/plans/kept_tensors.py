@@ -13,17 +13,14 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cocco.problem.names import Metric
-from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, total
 from simulator.model.kept import Reserved
 from simulator.model.priced import PricedPartition, price_partition, reserved_in
 from simulator.model.pricing import Price, Shortage, SubgraphModel
-from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.intervals import KeptInterval, Span, Uses
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step, steps_with
 from simulator.views.least_capacity import need_of
-from workloads.network.network import Network
 
 MISSED = 5  #: our choice: tensors that cross DRAM and are looked at, those that would save most
 
@@ -93,29 +90,20 @@ class KeptReasons:
         return {"kept_because": kept, "rooms": rooms, "not_kept": missed}
 
 
-def kept_reasons(
-    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact", most: int = MISSED
-) -> KeptReasons:
+def kept_reasons(priced: PricedPartition) -> KeptReasons:
     """Return why each tensor is kept, what room each step has, and what the next tensors would have needed."""
-    priced = price_partition(network, partition, accelerator, tile_rule)
+    partition = priced.partition
     spans = [each.span for each in partition.keep]
-    steps = priced.steps or steps_with(network, partition.subgraphs, spans)
-    uses = Uses(network, partition.subgraphs)
-    reasons = _reasons(priced, uses, steps)
+    steps = priced.steps or steps_with(priced.network, partition.subgraphs, spans)
+    uses = Uses(priced.network, partition.subgraphs)
     rooms = tuple(_room(priced, steps, i) for i in range(len(partition)))
-    return KeptReasons(partition.metric, reasons, rooms, tuple(_missed(priced, uses, steps, spans, most)))
+    return KeptReasons(partition.metric, reasons_of(priced), rooms, tuple(_missed(priced, uses, steps, spans)))
 
 
-def reasons_of(
-    network: Network, partition: Partition, accelerator: Accelerator, tile_rule: TileRule = "exact"
-) -> tuple[KeptReason, ...]:
+def reasons_of(priced: PricedPartition) -> tuple[KeptReason, ...]:
     """Return what each interval of a plan saves."""
-    priced = price_partition(network, partition, accelerator, tile_rule)
-    return _reasons(priced, Uses(network, partition.subgraphs), priced.steps)
-
-
-def _reasons(priced: PricedPartition, uses: Uses, steps: Sequence[Step]) -> tuple[KeptReason, ...]:
-    return tuple(_reason(priced, uses, steps, each) for each in priced.partition.keep)
+    uses = Uses(priced.network, priced.partition.subgraphs)
+    return tuple(_reason(priced, uses, priced.steps, each) for each in priced.partition.keep)
 
 
 def _reason(priced: PricedPartition, uses: Uses, steps: Sequence[Step], interval: KeptInterval) -> KeptReason:
@@ -155,12 +143,10 @@ def _needed(model: SubgraphModel, price: Price | Shortage, beside: Reserved, is_
     return min(least, held)
 
 
-def _missed(
-    priced: PricedPartition, uses: Uses, steps: Sequence[Step], spans: Sequence[Span], most: int
-) -> Iterator[Missed]:
+def _missed(priced: PricedPartition, uses: Uses, steps: Sequence[Step], spans: Sequence[Span]) -> Iterator[Missed]:
     gaps = sorted(_gaps(priced, uses, steps, spans), key=lambda gap: (-gap[0], gap[1]))
     before = _cost(priced)
-    for saved, (tensor, start, end) in gaps[:most]:
+    for saved, (tensor, start, end) in gaps[:MISSED]:
         joined = [(tensor, _begin(spans, tensor, start), _end(spans, tensor, end))]
         others = [span for span in spans if span[0] != tensor or not joined[0][1] <= span[1] <= joined[0][2]]
         plan = Partition.from_ids(priced.network, priced.partition.subgraphs, priced.partition.metric, others + joined)

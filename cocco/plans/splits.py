@@ -9,17 +9,17 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import Problem
 from cocco.search.pricing.compiled import part_prices
 from cocco.search.pricing.genomes import Group
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals
-from simulator.partition.partition import connected_parts
 
 MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds; beyond, the parts are of fewer layers
 
 
-class Part(NamedTuple):
+class SplitPart(NamedTuple):
     """Layers that would run together, and what they add to the totals."""
 
     layers: Group
@@ -31,25 +31,25 @@ class _Best(NamedTuple):
 
     cost: float
     number: int
-    parts: tuple[Part, ...]
+    parts: tuple[SplitPart, ...]
 
 
 class Splitter:
     """Prices parts of subgraphs of a problem on given hardware, by the compiled engine where there is one."""
 
     def __init__(self, problem: Problem) -> None:
-        self.network, (self.rules,) = problem.networks[0], problem.rules
+        self.problem, (self.rules,) = problem, problem.rules
         self.machine = problem.accelerator
         self.costs = SubgraphCosts(problem)
         self.metric = METRICS[problem.objective.metric]
         self._price = part_prices(problem)
 
-    def part(self, group: Group) -> Part | None:
+    def part(self, group: Group) -> SplitPart | None:
         """Return the layers as a part, or None if they do not fit."""
         totals = self._price(group)
-        return None if totals is None else Part(group, totals)
+        return None if totals is None else SplitPart(group, totals)
 
-    def split(self, group: Group) -> tuple[Part, ...] | None:
+    def split(self, group: Group) -> tuple[SplitPart, ...] | None:
         """Return the cheapest parts, at least two; in a tie the fewest. None for a single layer."""
         count = len(group)
         if count == 1:
@@ -61,7 +61,7 @@ class Splitter:
                 layers, rest = group[start:stop], best[stop]
                 if len(layers) > 1 and not self.costs.may_fit(layers):
                     break
-                if rest is None or (len(layers) > 1 and len(connected_parts(self.network, layers)) > 1):
+                if rest is None or (len(layers) > 1 and len(connected_parts(self.problem, layers)) > 1):
                     continue
                 way, known = self._with(layers, rest), best[start]
                 if way is not None and (known is None or way[:2] < known[:2]):

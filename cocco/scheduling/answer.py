@@ -60,43 +60,26 @@ class ScheduleResult:
 
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that `cocco schedule --json` prints."""
-        done = self.replay
+        made = self.schedule
+
+        def own(names: str) -> dict[str, Any]:
+            return {name: getattr(self, name) for name in names.split()}
+
+        def done(names: str) -> dict[str, Any]:
+            return {name: None if self.replay is None else getattr(self.replay, name) for name in names.split()}
+
         content: dict[str, Any] = {
-            "network": self.network,
-            "operators": self.operators,
-            "tensors": self.tensors,
-            "scratchpad_bytes": self.scratchpad_bytes,
-            "parameters": self.parameters,
-            "granularity": {
-                "concat": self.concat,
-                "input_has_host_copy": self.input_has_host_copy,
-                "alignment": self.alignment,
-            },
-            "method": self.method,
-            "order_from": self.order_from,
-            "status": self.status,
-            "offchip_bytes": self.offchip_bytes,
-            "spilled_bytes": done.spilled_bytes if done else None,
-            "retrieved_bytes": done.retrieved_bytes if done else None,
-            "compulsory_bytes": self.compulsory_bytes,
-            "lower_bound_bytes": self.lower_bound_bytes,
-            "gap": self.gap,
-            "budgets": {
-                "minimum_bytes": self.minimum_bytes,
-                "half_bytes": self.half_bytes,
-                "peak_bytes": self.peak_bytes,
-                "peak_proved": self.peak_proved,
-            },
-            "peak_live_bytes": done.peak_live_bytes if done else None,
-            "height_bytes": done.height_bytes if done else None,
-            "packing": self.packing,
-            "cuts": self.cuts,
-            "windows": self.windows,
-            "windows_proved": self.windows_proved,
-            "deterministic": self.deterministic,
-            "order": list(self.schedule.order) if self.schedule else None,
-            "segments": [each._asdict() for each in self.schedule.segments] if self.schedule else None,
-            "verified": None if done is None else not done.violations,
+            **own("network operators tensors scratchpad_bytes parameters"),
+            "granularity": own("concat input_has_host_copy alignment"),
+            **own("method order_from status offchip_bytes"),
+            **done("spilled_bytes retrieved_bytes"),
+            **own("compulsory_bytes lower_bound_bytes gap"),
+            "budgets": own("minimum_bytes half_bytes peak_bytes peak_proved"),
+            **done("peak_live_bytes height_bytes"),
+            **own("packing cuts windows windows_proved deterministic"),
+            "order": list(made.order) if made else None,
+            "segments": [each._asdict() for each in made.segments] if made else None,
+            "verified": None if self.replay is None else not self.replay.violations,
         }
         if self.status == "infeasible":
             content["infeasible"] = [

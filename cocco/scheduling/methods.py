@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from cocco.scheduling.pieces.divide import divide
-from cocco.scheduling.pieces.windows import slide
 from cocco.scheduling.plan import Plan, cost_of
 from cocco.scheduling.programs.away import must_move
 from cocco.scheduling.programs.joint import Joint, given_order, tight
 from cocco.scheduling.programs.paper import solve_paper
-from cocco.scheduling.question import Found, Question
+from cocco.scheduling.programs.windows import divide, slide
+from cocco.scheduling.question import Found, ScheduleQuestion
 from cocco.scheduling.searches.beam import beam
 from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear
@@ -19,7 +18,7 @@ from cocco.scheduling.searches.linear import linear
 POLISH_STATES = 500  #: of our own search for a given order between two passes of windows; our choice
 
 
-def _start(question: Question) -> Plan:
+def _start(question: ScheduleQuestion) -> Plan:
     """Return the cheapest plan known without a solver; `question.best` has what is proved of all orders."""
     graph, capacity, best, budgets = question.graph, question.capacity, question.best, question.budgets
     orders = {"default order": tuple(range(len(graph))), "order of the least peak": budgets.peak_order}
@@ -38,13 +37,13 @@ def _start(question: Question) -> Plan:
     return best.plan
 
 
-def with_addresses(question: Question, plan: Plan) -> Joint:
+def with_addresses(question: ScheduleQuestion, plan: Plan) -> Joint:
     """Return a plan of a free order with its addresses; the bound of its order is none of the others."""
     joint = given_order(question.graph, plan.order, question.capacity, question.alignment, question.limits)
     return _bounded(question, joint)
 
 
-def _bounded(question: Question, joint: Joint, bound: int = 0) -> Joint:
+def _bounded(question: ScheduleQuestion, joint: Joint, bound: int = 0) -> Joint:
     """Return an answer with the best bound of any order."""
     bound = max(bound, question.best.bound)
     if joint.plan is None:
@@ -53,7 +52,7 @@ def _bounded(question: Question, joint: Joint, bound: int = 0) -> Joint:
     return joint._replace(bound=min(bound, cost), status="optimal" if cost <= bound else "feasible")
 
 
-def _tight(question: Question) -> Found:
+def _tight(question: ScheduleQuestion) -> Found:
     plan = _start(question)
     if question.best.is_proved:
         joint = with_addresses(question, plan)
@@ -63,11 +62,11 @@ def _tight(question: Question) -> Found:
     return Found(_bounded(question, found, found.bound))
 
 
-def _beam(question: Question) -> Found:
+def _beam(question: ScheduleQuestion) -> Found:
     return Found(with_addresses(question, _start(question)))
 
 
-def _windows(question: Question) -> Found:
+def _windows(question: ScheduleQuestion) -> Found:
     graph, capacity, limits, best = question.graph, question.capacity, question.limits, question.best
     plan = _start(question)
     if best.is_proved:
@@ -83,7 +82,7 @@ def _windows(question: Question) -> Found:
     return Found(with_addresses(question, found.plan), found.windows, found.proved)
 
 
-def _divide(question: Question) -> Found:
+def _divide(question: ScheduleQuestion) -> Found:
     graph, capacity, limits = question.graph, question.capacity, question.limits
     order = question.budgets.peak_order if question.order is None else question.order
     start = fixed_order(graph, order, capacity, STATES).plan
@@ -91,12 +90,12 @@ def _divide(question: Question) -> Found:
     return Found(with_addresses(question, found.plan), found.windows, found.proved)
 
 
-def _gap(question: Question) -> Found:
+def _gap(question: ScheduleQuestion) -> Found:
     assert question.order is not None
     return Found(given_order(question.graph, question.order, question.capacity, question.alignment, question.limits))
 
 
-def _paper(question: Question) -> Found:
+def _paper(question: ScheduleQuestion) -> Found:
     limits = question.limits
     found = solve_paper(
         question.graph, question.capacity, limits.solver, question.alignment, limits.deadline, question.order
@@ -107,8 +106,8 @@ def _paper(question: Question) -> Found:
     return Found(Joint(status, found.plan, found.addresses, "model", found.bound))
 
 
-def _baseline(replacement: Literal["belady", "greedy"]) -> Callable[[Question], Found]:
-    def run(question: Question) -> Found:
+def _baseline(replacement: Literal["belady", "greedy"]) -> Callable[[ScheduleQuestion], Found]:
+    def run(question: ScheduleQuestion) -> Found:
         assert question.order is not None
         found = linear(question.graph, question.order, question.capacity, replacement, question.alignment)
         if found is None:
@@ -119,7 +118,7 @@ def _baseline(replacement: Literal["belady", "greedy"]) -> Callable[[Question], 
     return run
 
 
-RUN: dict[str, Callable[[Question], Found]] = {
+RUN: dict[str, Callable[[ScheduleQuestion], Found]] = {
     "tight": _tight, "gap": _gap, "windows": _windows, "divide": _divide, "paper": _paper, "beam": _beam,
     "belady": _baseline("belady"), "greedy": _baseline("greedy"),
 }  # fmt: skip

@@ -11,7 +11,7 @@ from cocco.scheduling.plan import Plan
 from simulator.allocation.buffers import Buffer
 from simulator.schedule.schedule import Enters, Leaves, Schedule, Segment, parameter_names
 
-NODES = 200_000  #: of the allocator's complete search; its own default
+PACKING_NODES = 200_000  #: of the allocator's complete search; its own default
 CP_NODES = 20_000  #: where that gave up: ten units of CP-SAT's deterministic time; our choice
 
 How = Literal["greedy", "search", "cp", "model", "none"]
@@ -54,7 +54,7 @@ def pack(graph: Graph, stays: Sequence[Stay], capacity: int, alignment: int = 1)
     buffers = [
         Buffer(str(i), each.first, each.last + 1, size_of(graph, each), alignment) for i, each in enumerate(stays)
     ]
-    found = allocate(buffers, capacity, nodes=NODES)
+    found = allocate(buffers, capacity, nodes=PACKING_NODES)
     if found.status == "gave_up":
         try:
             found = allocate(buffers, capacity, "cp", nodes=CP_NODES, explain=False)

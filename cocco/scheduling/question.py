@@ -1,19 +1,19 @@
-"""What a method of scheduling is asked and answers; which methods and orders there are, and what a caller may ask."""
+"""What a method of scheduling is asked and answers, the best so far; which methods and orders there are."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from cocco.scheduling.best import Best
 from cocco.scheduling.budgets import NAMES, Budgets
 from cocco.scheduling.graph import Graph
-from cocco.scheduling.plan import is_order
-from cocco.scheduling.programs.joint import Joint, Limits
+from cocco.scheduling.plan import Plan, cost_of, is_order
+from cocco.scheduling.programs.joint import Joint, ScheduleLimits
 from cocco.scheduling.programs.solver import cp_sat, has_cp_sat
 from simulator.accelerator import MAX_CAPACITY
 from workloads.errors import shown
 
+Progress = Callable[[str, int, int], object]  #: stage, bytes that the best plan moves, bytes that any plan moves
 MAX_TIGHT = 250  #: operators that "auto" gives to TIGHT whole
 FREE = ("tight", "windows", "beam")  #: methods that always choose the order
 GIVEN = ("gap", "belady", "greedy")  #: methods for a given order
@@ -21,8 +21,39 @@ METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady
 ORDERS = ("free", "default", "mpmf")
 
 
+@dataclass
+class BestSchedule:
+    """What a search for a free order knows so far; addresses come at its end."""
+
+    graph: Graph
+    progress: Progress | None = None
+    plan: Plan | None = None
+    bound: int = 0
+
+    def offer(self, plan: Plan, stage: str) -> None:
+        """Take a plan if it moves less than the best."""
+        if self.plan is None or cost_of(self.graph, plan) < cost_of(self.graph, self.plan):
+            self.plan = plan
+            self._tell(stage)
+
+    def prove(self, bound: int, stage: str) -> None:
+        """Take a bound if it says more than the best."""
+        if bound > self.bound:
+            self.bound = bound
+            self._tell(stage)
+
+    @property
+    def is_proved(self) -> bool:
+        """Whether no plan of any order moves less, before addresses."""
+        return self.plan is not None and cost_of(self.graph, self.plan) <= self.bound
+
+    def _tell(self, stage: str) -> None:
+        if self.progress is not None and self.plan is not None:
+            self.progress(stage, cost_of(self.graph, self.plan), self.bound)
+
+
 @dataclass(frozen=True)
-class Question:
+class ScheduleQuestion:
     """What a method is asked."""
 
     graph: Graph
@@ -30,8 +61,8 @@ class Question:
     order: tuple[int, ...] | None  #: None where it is free
     budgets: Budgets
     alignment: int
-    limits: Limits
-    best: Best
+    limits: ScheduleLimits
+    best: BestSchedule
 
 
 @dataclass(frozen=True)

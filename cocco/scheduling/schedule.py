@@ -9,15 +9,23 @@ from typing import Literal, TypedDict, Unpack
 
 from cocco.effort.status import Interrupted
 from cocco.scheduling.answer import ScheduleResult
-from cocco.scheduling.best import Best, Progress
 from cocco.scheduling.budgets import aligned_need, budgets_of
 from cocco.scheduling.graph import graph_of
 from cocco.scheduling.methods import POLISH_STATES, RUN, with_addresses
 from cocco.scheduling.packing import schedule_of
 from cocco.scheduling.plan import cost_of
-from cocco.scheduling.programs.joint import Limits
-from cocco.scheduling.programs.solver import LIMIT
-from cocco.scheduling.question import GIVEN, Found, Question, check_question, method_of, order_of
+from cocco.scheduling.programs.joint import ScheduleLimits
+from cocco.scheduling.programs.solver import SOLVER_LIMIT
+from cocco.scheduling.question import (
+    GIVEN,
+    BestSchedule,
+    Found,
+    Progress,
+    ScheduleQuestion,
+    check_question,
+    method_of,
+    order_of,
+)
 from cocco.scheduling.searches.beam import WIDTH
 from cocco.scheduling.searches.fixed import fixed_order
 from simulator.keywords import check_keywords
@@ -109,7 +117,7 @@ def schedule(
     """
     begun = time.monotonic()
     check_keywords(schedule, limits, LimitFields.__optional_keys__)
-    limit, width, seconds = limits.get("limit", LIMIT), limits.get("width", WIDTH), limits.get("seconds")
+    limit, width, seconds = limits.get("limit", SOLVER_LIMIT), limits.get("width", WIDTH), limits.get("seconds")
     operators = operators_of(network, parameters, concat) if isinstance(network, Network) else tuple(network)
     if not isinstance(network, Network):
         parameters = any(each.parameters for each in operators)
@@ -117,14 +125,16 @@ def schedule(
     check_question(graph, scratchpad, method, alignment, limit, width, seconds)
     deadline = None if seconds is None else begun + seconds
     method_of(graph, method, None)  # a missing solver is said before anything else
-    best = Best(graph, progress)
+    best = BestSchedule(graph, progress)
     if scratchpad not in ("half", "peak"):  # what needs no peak is known before the peak is
         _offer_default(best, scratchpad, method, order, alignment)
     budgets = budgets_of(graph, alignment)
     capacity = budgets.bytes_of(scratchpad) if isinstance(scratchpad, str) else scratchpad
     given, order_from = order_of(graph, budgets, order, method)
     chosen = method_of(graph, method, given)
-    question = Question(graph, capacity, given, budgets, alignment, Limits(limit, width=width, deadline=deadline), best)
+    question = ScheduleQuestion(
+        graph, capacity, given, budgets, alignment, ScheduleLimits(limit, width=width, deadline=deadline), best
+    )
     blank = ScheduleResult(
         network.name if isinstance(network, Network) else "operators",
         len(graph), len(graph) + len(parameter_names(operators)), capacity, parameters, concat, input_has_host_copy,
@@ -143,7 +153,7 @@ def schedule(
         raise Interrupted(stopped if stopped.status == "optimal" else replace(stopped, status="stopped")) from None
 
 
-def _offer_default(best: Best, scratchpad: object, method: str, order: object, alignment: int) -> None:
+def _offer_default(best: BestSchedule, scratchpad: object, method: str, order: object, alignment: int) -> None:
     """Offer the plan of the default order where a free order is requested and the scratchpad is large enough."""
     graph = best.graph
     least = max(aligned_need(graph, o, alignment) for o in range(len(graph)))
@@ -153,7 +163,7 @@ def _offer_default(best: Best, scratchpad: object, method: str, order: object, a
         best.offer(fixed_order(graph, range(len(graph)), capacity, POLISH_STATES).plan, "default order")
 
 
-def _judged(blank: ScheduleResult, question: Question, found: Found) -> ScheduleResult:
+def _judged(blank: ScheduleResult, question: ScheduleQuestion, found: Found) -> ScheduleResult:
     """Return the answer with what the simulator counts; a difference is our error."""
     joint, graph = found.joint, question.graph
     result = replace(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS
 from experiments.common import command, searches
@@ -13,10 +15,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.execution import verify
 from simulator.partition.schemes import CORE_SCHEMES
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 CORES = (2, 4, 8)
 SAMPLES = 2_000  #: of each row: our choice, several cores take far longer to price than one
@@ -103,4 +101,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -17,11 +19,6 @@ from experiments.common.searches import ALPHA, WIDE, method_of
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "resnet152", "googlenet", "gpt", "randwire_a", "randwire_b", "nasnet", "transformer")
 KILOBYTES = (256, 512, 1024, 2048)  #: one memory for weights and activations
@@ -154,4 +151,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -15,11 +18,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NETWORK = "llama3_8b"
 LAYERS = 1  #: of 32 that are alike: each takes as much (rewriting/repeats.py); norm and head are not counted
@@ -154,4 +152,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

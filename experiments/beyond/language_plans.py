@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -18,10 +19,6 @@ from simulator.technology import KiB
 from workloads.network.layers.types import Experts
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 LAYERS = 1  #: of each model; the others are alike, but for every other one of gemma2_9b, which looks back less far
 LENGTH, PAST = 512, 1024  #: of prefill; before a decode step
@@ -120,4 +117,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -9,10 +9,12 @@ is that of the default: its plan, in its memory, priced under the mapper, agains
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -27,10 +29,6 @@ from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.mapping.mappers import closed_work
 from simulator.partition.partition import Partition
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 ALPHAS = {"energy": 0.002, "latency": 1.0}  #: bytes per pJ (Cocco, Sec. 5.3.1); per cycle, our choice: near the sizes
 
@@ -134,4 +132,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

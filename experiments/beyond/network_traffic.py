@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from cocco.bounds.any_schedule import any_schedule_bound_bytes
@@ -14,10 +15,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 KILOBYTES = (512, 1024, 2048)  #: one memory for weights and activations
 CLIPS = ("s3d", "r2plus1d")  #: have no tiles
@@ -72,4 +69,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

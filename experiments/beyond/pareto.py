@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -16,10 +18,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 AXES = ("cores", "batch", "space", "seed")  #: what lines are told apart by, beside the network
 
@@ -115,4 +113,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

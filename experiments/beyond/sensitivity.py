@@ -8,9 +8,11 @@ Formula 2 costs, under the changed constant, on the memory recommended under our
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -19,10 +21,6 @@ from experiments.common.drawing import title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.technology import Technology
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "googlenet", "transformer", "randwire_a", "nasnet")
 CONSTANTS = {
@@ -127,4 +125,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

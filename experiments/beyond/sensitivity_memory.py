@@ -10,10 +10,12 @@ there is no recommendation. Not scaled: area, which no cost of bytes counts, and
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -24,10 +26,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator import Sram, SramTable, Technology, find_table
 from simulator.memory.dram import fields_of
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 SAMPLES = {"resnet50": 20_000, "googlenet": 20_000, "randwire_a": 20_000, "nasnet": 5_000}  #: the first two are proven
 PAPER = "paper"
@@ -185,4 +183,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

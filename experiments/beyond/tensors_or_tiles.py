@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from cocco.scheduling.budgets import budgets_of
@@ -15,10 +16,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.schedule.operators import operators_of
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 NETWORKS = ("vgg16", "resnet50", "googlenet", "densenet121", "vit_b16", "gpt", "randwire_a", "randwire_b", "nasnet")
 KILOBYTES = (128, 512, 1024, 2048, 3072, 4096, 6144, 8192)  #: one memory for weights and activations
@@ -103,4 +100,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

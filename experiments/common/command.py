@@ -49,6 +49,11 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def script(experiment: Experiment) -> None:
+    """Run the command line of an experiment, and end the process with its exit code."""
+    sys.exit(main(experiment))
+
+
 def _parser(experiment: Experiment) -> argparse.ArgumentParser:
     prog = f"python -m experiments.{experiment.name}"
     parser = Parser(prog=prog, description=experiment.question, allow_abbrev=False)

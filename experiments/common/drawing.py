@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from cocco.output.pictures.style import FILLS
-
-if TYPE_CHECKING:
-    import pandas
 
 TITLES = {
     "vgg16": "VGG16",
@@ -47,7 +45,7 @@ LINES: tuple[Mapping[str, Any], ...] = (
     {"color": "0.2", "linestyle": ":", "marker": "D"},
     {"color": "0.7", "linestyle": "-", "marker": "v"},
 )  #: style of the first, second, ... line
-PAPER: Mapping[str, Any] = {
+PAPER_STYLE: Mapping[str, Any] = {
     "marker": "D",
     "color": "white",
     "markeredgecolor": "black",

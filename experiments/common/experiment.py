@@ -8,15 +8,14 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
+
+import pandas
+from matplotlib.figure import Figure
 
 from experiments.common import aims, drawing
 from experiments.sweep.points import Point, Run
 from experiments.sweep.sweep import sweep
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 Compute = Callable[[Run, Sequence[Point]], list[Point]]  #: sweeps a function; each point comes back with its answer
 
@@ -64,7 +63,6 @@ class Experiment:
         None; what an axis is aimed at becomes a column. Raises ValueError, one line, for what this experiment does not
         take, and SweepError where a point cannot be computed or stored.
         """
-        import pandas
 
         def compute(run: Run, points: Sequence[Point]) -> list[Point]:
             asked = [{**point, **_contents(point)} for point in points]

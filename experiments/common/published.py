@@ -6,20 +6,13 @@ RandWire is RandWire-A there.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
+
+from experiments.sweep.points import Point
 
 Separate = tuple[int, int, float]  # global buffer and weight buffer, KB; cost (Formula 2)
 Shared = tuple[int, float]  # shared buffer, KB; cost (Formula 2)
-
-
-class Machine(NamedTuple):
-    """A cell of Table 3; the batch as a whole."""
-
-    energy_mj: float
-    latency_ms: float
-    shared_kb: int
-
-
 #: Table 1: separate buffers, alpha = 0.002, energy
 TABLE_1: dict[str, dict[str, Separate | None]] = {
     "resnet50": {
@@ -59,7 +52,6 @@ TABLE_1: dict[str, dict[str, Separate | None]] = {
         "Cocco": None,
     },
 }
-
 #: Table 2: one shared buffer, alpha = 0.002, energy
 TABLE_2: dict[str, dict[str, Shared | None]] = {
     "resnet50": {
@@ -99,66 +91,90 @@ TABLE_2: dict[str, dict[str, Shared | None]] = {
         "Cocco": None,
     },
 }
+#: Sec. 2.2.2 on Figure 3: L -> share of ResNet50's external memory access that is left. "Executing three-layer
+#: subgraphs reduces [it] by 53.7 %", five-layer ones "only further reduces it by 13.6 %", read as points of L = 1.
+FIGURE_3_RESNET50 = {1: 1.0, 3: 1 - 0.537, 5: 1 - 0.537 - 0.136}
+#: Sec. 5.2 on Figure 11: networks on which Cocco finds the optimum of the enumeration ("the first four models")
+FIGURE_11_OPTIMAL = ("vgg16", "resnet50", "resnet152", "googlenet")
+FIGURE_14_FIRST_ALPHA = 0.0005  #: energies are normalised to it; the other alphas are in the picture only
+#: CoSA (ISCA 2021), the authors' poster: latency and energy of Timeloop's hybrid mapper over CoSA's, geometric means
+COSA_LATENCY_OVER_HYBRID = 1.5
+COSA_ENERGY_OVER_HYBRID = 1.2
+#: Cocco, Sec. 5.3.1 on Table 1: how much lower its cost is than that of the other methods, least and most
+HEADLINE = ((0.0189, "SA, ResNet50"), (0.5033, "Buf(L), RandWire-A"))
+
+
+def with_paper(row: Point, paper: Mapping[str, float | None]) -> Point:
+    """Return the row with `paper_<name>` and `<name>_difference` behind each column that the paper has too.
+
+    The difference is ours / paper - 1; both are None where the paper's text has no number.
+    """
+    found: Point = {}
+    for name, value in row.items():
+        found[name] = value
+        if name in paper:
+            found[f"paper_{name}"] = paper[name]
+            found[f"{name}_difference"] = difference(value, paper[name])
+    return found
+
+
+def difference(ours: float | None, paper: float | None) -> float | None:
+    """Return ours / paper - 1, None where either is missing."""
+    return None if ours is None or not paper else ours / paper - 1
+
+
+class Table3Cell(NamedTuple):
+    """A cell of Table 3; the batch as a whole."""
+
+    energy_mj: float
+    latency_ms: float
+    shared_kb: int
+
 
 #: Table 3: (cores, batch) -> energy, latency and shared buffer of one core
-TABLE_3: dict[str, dict[tuple[int, int], Machine | None]] = {
+TABLE_3: dict[str, dict[tuple[int, int], Table3Cell | None]] = {
     "resnet50": {
-        (1, 1): Machine(4.21, 4.59, 1344),
-        (1, 2): Machine(6.32, 8.98, 1728),
-        (1, 8): Machine(11.88, 35.93, 2880),
-        (2, 1): Machine(4.38, 2.48, 768),
-        (2, 2): Machine(6.46, 4.78, 1088),
-        (2, 8): Machine(13.01, 19.12, 1664),
-        (4, 1): Machine(4.29, 1.39, 448),
-        (4, 2): Machine(6.58, 2.68, 640),
-        (4, 8): Machine(11.50, 10.71, 1664),
+        (1, 1): Table3Cell(4.21, 4.59, 1344),
+        (1, 2): Table3Cell(6.32, 8.98, 1728),
+        (1, 8): Table3Cell(11.88, 35.93, 2880),
+        (2, 1): Table3Cell(4.38, 2.48, 768),
+        (2, 2): Table3Cell(6.46, 4.78, 1088),
+        (2, 8): Table3Cell(13.01, 19.12, 1664),
+        (4, 1): Table3Cell(4.29, 1.39, 448),
+        (4, 2): Table3Cell(6.58, 2.68, 640),
+        (4, 8): Table3Cell(11.50, 10.71, 1664),
     },
     "googlenet": {
-        (1, 1): Machine(1.61, 2.05, 384),
-        (1, 2): Machine(2.18, 3.91, 896),
-        (1, 8): Machine(5.64, 15.53, 1472),
-        (2, 1): Machine(1.66, 1.04, 192),
-        (2, 2): Machine(2.34, 1.99, 384),
-        (2, 8): Machine(5.84, 7.97, 960),
-        (4, 1): Machine(1.34, 0.54, 192),
-        (4, 2): Machine(2.20, 1.07, 192),
-        (4, 8): Machine(6.24, 4.30, 448),
+        (1, 1): Table3Cell(1.61, 2.05, 384),
+        (1, 2): Table3Cell(2.18, 3.91, 896),
+        (1, 8): Table3Cell(5.64, 15.53, 1472),
+        (2, 1): Table3Cell(1.66, 1.04, 192),
+        (2, 2): Table3Cell(2.34, 1.99, 384),
+        (2, 8): Table3Cell(5.84, 7.97, 960),
+        (4, 1): Table3Cell(1.34, 0.54, 192),
+        (4, 2): Table3Cell(2.20, 1.07, 192),
+        (4, 8): Table3Cell(6.24, 4.30, 448),
     },
     "randwire_a": {
-        (1, 1): Machine(1.26, 1.47, 384),
-        (1, 2): Machine(2.25, 2.74, 704),
-        (1, 8): Machine(8.66, 10.85, 1664),
-        (2, 1): Machine(1.41, 0.95, 192),
-        (2, 2): Machine(2.37, 1.80, 384),
-        (2, 8): Machine(8.39, 7.16, 1280),
+        (1, 1): Table3Cell(1.26, 1.47, 384),
+        (1, 2): Table3Cell(2.25, 2.74, 704),
+        (1, 8): Table3Cell(8.66, 10.85, 1664),
+        (2, 1): Table3Cell(1.41, 0.95, 192),
+        (2, 2): Table3Cell(2.37, 1.80, 384),
+        (2, 8): Table3Cell(8.39, 7.16, 1280),
         (4, 1): None,
         (4, 2): None,
         (4, 8): None,
     },
     "nasnet": {
-        (1, 1): Machine(28.57, 49.92, 2624),
-        (1, 2): Machine(47.68, 99.87, 3072),
-        (1, 8): Machine(133.03, 396.90, 3072),
-        (2, 1): Machine(29.18, 24.93, 1728),
-        (2, 2): Machine(48.80, 49.73, 2624),
-        (2, 8): Machine(153.25, 227.19, 3072),
+        (1, 1): Table3Cell(28.57, 49.92, 2624),
+        (1, 2): Table3Cell(47.68, 99.87, 3072),
+        (1, 8): Table3Cell(133.03, 396.90, 3072),
+        (2, 1): Table3Cell(29.18, 24.93, 1728),
+        (2, 2): Table3Cell(48.80, 49.73, 2624),
+        (2, 8): Table3Cell(153.25, 227.19, 3072),
         (4, 1): None,
         (4, 2): None,
         (4, 8): None,
     },
 }
-
-#: Sec. 2.2.2 on Figure 3: L -> share of ResNet50's external memory access that is left. "Executing three-layer
-#: subgraphs reduces [it] by 53.7 %", five-layer ones "only further reduces it by 13.6 %", read as points of L = 1.
-FIGURE_3_RESNET50 = {1: 1.0, 3: 1 - 0.537, 5: 1 - 0.537 - 0.136}
-
-#: Sec. 5.2 on Figure 11: networks on which Cocco finds the optimum of the enumeration ("the first four models")
-FIGURE_11_OPTIMAL = ("vgg16", "resnet50", "resnet152", "googlenet")
-FIGURE_14_FIRST_ALPHA = 0.0005  #: energies are normalised to it; the other alphas are in the picture only
-
-#: CoSA (ISCA 2021), the authors' poster: latency and energy of Timeloop's hybrid mapper over CoSA's, geometric means
-COSA_LATENCY_OVER_HYBRID = 1.5
-COSA_ENERGY_OVER_HYBRID = 1.2
-
-#: Cocco, Sec. 5.3.1 on Table 1: how much lower its cost is than that of the other methods, least and most
-HEADLINE = ((0.0189, "SA, ResNet50"), (0.5033, "Buf(L), RandWire-A"))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
+
+import pandas
 
 import cocco
 import workloads
@@ -12,9 +14,6 @@ from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
-
-if TYPE_CHECKING:
-    import pandas
 
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
 CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from experiments.common import command, published, searches
 from experiments.common.drawing import panels, styles, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes per pJ; all but the first our choice
 
@@ -80,4 +78,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

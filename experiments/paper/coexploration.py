@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from experiments.common import drawing, published, searches
-from experiments.common.comparison import with_paper
-from experiments.common.drawing import PAPER, panels
+from experiments.common.drawing import PAPER_STYLE, panels
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 from simulator.technology import KiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 FIXED = {
     "separate": {
@@ -114,7 +113,7 @@ def _plot(title: str, table: pandas.DataFrame) -> Figure:
         methods = [str(method) for method in rows.index]
         colours = [{"B": "0.85", "C": "0.35"}.get(method[0], "0.65") for method in methods]
         each.bar(range(len(ours)), ours, 0.75, color=colours, edgecolor="black", linewidth=0.5, label="ours")
-        each.plot(range(len(ours)), paper, label="the paper", **PAPER)
+        each.plot(range(len(ours)), paper, label="the paper", **PAPER_STYLE)
         before = [float(value) / 1e6 for value in rows["found_cost"]]
         each.plot(range(len(ours)), before, "_", color="black", markersize=11, label="before the final search")
         if table["seed"].nunique() > 1:

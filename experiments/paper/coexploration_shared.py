@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 from experiments.common import command
 from experiments.common.experiment import Seconds
 from experiments.paper import coexploration
@@ -14,4 +12,4 @@ run, plot = EXPERIMENT.run, EXPERIMENT.plot
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

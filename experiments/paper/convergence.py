@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import bisect
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
@@ -13,16 +16,11 @@ from experiments.common.drawing import LINES, dots, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 NETWORKS = searches.FOUR[:3]  #: Cocco, Sec. 5.3.2
 SEEDS = 3  #: our choice
 EARLY = (0.005, 0.01, 0.02, 0.03, 0.04, 0.05, 0.1, 0.15)
 CHECKPOINTS = (*EARLY, *(i / 10 for i in range(2, 11)))  #: shares of the samples
-WITHIN = 0.01  #: above the best known cost; our choice of what a search should reach
+WITHIN_BEST = 0.01  #: above the best known cost; our choice of what a search should reach
 
 
 def rows(
@@ -59,7 +57,7 @@ def traced(point: Point) -> Point:
 def _curve(row: Point, best: float) -> list[Point]:
     """Return the rows of one run, at the checkpoints that it had an answer at."""
     numbers, costs = row["samples_at"], row["costs"]
-    within = next((at for at, cost in zip(numbers, costs) if cost <= best * (1 + WITHIN)), None)
+    within = next((at for at, cost in zip(numbers, costs) if cost <= best * (1 + WITHIN_BEST)), None)
     found = []
     for share in CHECKPOINTS:
         samples = max(1, round(share * row["samples"]))
@@ -124,7 +122,7 @@ def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> N
     axes.set_yscale("log")
     axes.set_ylim(10, 3_000_000)
     dots(axes, [title(name) for name in names], heights)
-    axes.set_ylabel(f"samples until within {WITHIN:.0%}, median")
+    axes.set_ylabel(f"samples until within {WITHIN_BEST:.0%}, median")
     axes.set_title("Samples needed (n/a: half of the runs never)", size=10)
 
 
@@ -142,4 +140,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from experiments.common import command, published, searches
-from experiments.common.comparison import with_paper
-from experiments.common.drawing import PAPER, bars, panels, title
+from experiments.common.drawing import PAPER_STYLE, bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.published import with_paper
 from experiments.sweep.points import Point
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 CORES, BATCHES = (1, 2, 4), (1, 2, 8)
 CYCLES_PER_MS = 1e6  #: at 1 GHz (Cocco, Sec. 5.1.2)
@@ -48,7 +46,7 @@ def _row(row: Point, case: Mapping[str, Any]) -> Point:
     }
     is_paper = row["space"] == "shared" and case.get("alpha", searches.ALPHA) == searches.ALPHA
     cell = published.TABLE_3.get(row["network"], {}).get((row["cores"], row["batch"])) if is_paper else None
-    return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Machine._fields))
+    return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Table3Cell._fields))
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -81,7 +79,7 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str) -> None:
         paper[label] = [float(value) if value is not None else float("nan") for value in rows[f"paper_{column}"]]
     middles = bars(axes, [str(batch) for batch in table["batch"].unique()], heights)
     for i, (label, places) in enumerate(middles.items()):
-        axes.plot(places, paper[label], label="the paper" if i == 0 else None, **PAPER)
+        axes.plot(places, paper[label], label="the paper" if i == 0 else None, **PAPER_STYLE)
 
 
 EXPERIMENT = Experiment(
@@ -98,4 +96,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -3,27 +3,25 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
-from experiments.common.comparison import with_paper
 from experiments.common.drawing import bars, dots, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
+from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate
 from simulator.partition.partition import Partition, connected_parts
 from simulator.technology import KiB, MiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 DEPTHS = (1, 3, 5)
 CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, Fig. 3
@@ -128,4 +126,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -16,11 +19,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB, MiB
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 EIGHT = ("vgg16", "resnet50", "resnet152", "googlenet", "transformer", "gpt", "randwire_a", "randwire_b")
 METHODS: dict[str, HardwareMethod] = {"greedy": "greedy", "dp": "dp", "enumeration": "exact", "Cocco": "ga"}
@@ -35,8 +33,6 @@ def rows(
 
     gap: to the optimum where enumeration finished, else to the lower bound that is always there.
     """
-    import pandas
-
     found = compute(
         partitioned,
         [
@@ -121,4 +117,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

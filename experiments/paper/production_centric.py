@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from experiments.common import command
@@ -14,12 +15,8 @@ from experiments.sweep.points import Point
 from simulator.model.subgraph.production import Span, consumed, produced
 from workloads.network.network import Network
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
-
 TILES = (1, 4)  #: rows and columns of each output; our choice
-LEAST = 4  #: layers of a block; our choice
+LEAST_IN_BLOCK = 4  #: layers of a block; our choice
 
 
 def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
@@ -60,7 +57,7 @@ def blocks_of(network: Network) -> list[list[int]]:
         alive = [u for u in range(v + 1) if any(reader > v for reader in network.consumers[u])]
         if len({tuple(network.consumers[u]) for u in alive}) <= 1:
             found.append([])
-    return [each for each in found if len(each) >= LEAST]
+    return [each for each in found if len(each) >= LEAST_IN_BLOCK]
 
 
 def _middle(extent: int, tile: int) -> Span:
@@ -98,4 +95,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

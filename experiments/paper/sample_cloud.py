@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -16,13 +18,8 @@ from experiments.common.drawing import panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 GENERATIONS, SAMPLES, GROUPS = 20, 10_000, 10  #: Cocco, Sec. 5.3.3
-KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
+SAMPLES_KEPT = 60  #: samples of a group in the table, evenly spread; our choice: enough to draw
 NOT_DRAWN = 0.02  #: of the samples, those that take the most energy; our choice: they would flatten the others
 MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
 
@@ -55,7 +52,7 @@ def clouded(point: Point) -> Point:
     for number in range(GROUPS):
         members = points[group == number]
         spread = {"mean_cost": round(members["cost"].mean()), "deviation": round(members["cost"].std())}
-        chosen = np.linspace(0, len(members) - 1, min(KEPT, len(members))).round().astype(int)
+        chosen = np.linspace(0, len(members) - 1, min(SAMPLES_KEPT, len(members))).round().astype(int)
         for _, sample in members.iloc[chosen].iterrows():
             kept.append(
                 {
@@ -121,4 +118,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -13,19 +13,19 @@ from typing import Any
 from cocco.candidates.code import code_version, difference, made_by
 from cocco.exploration.workers.machines import MachinesError, check_workers, connected
 from experiments.sweep.points import Point, SweepError, source_of
-from experiments.sweep.task import Ended, Task, compute, message_of, printable
+from experiments.sweep.task import Ended, PointTask, compute, message_of, printable
 from workloads.errors import one_line
 
-ATTEMPTS = 3  #: connections to a scheduler that drops its clients; our choice
+CONNECTIONS = 3  #: connections to a scheduler that drops its clients; our choice
 
 
-def over_machines(task: Task, left: Mapping[str, Point], address: str) -> Iterator[Ended]:
+def over_machines(task: PointTask, left: Mapping[str, Point], address: str) -> Iterator[Ended]:
     """Yield the outcomes as they come, each with its file as text, which the caller stores.
 
     Raises SweepError where the address does not answer, has no workers, goes away, or its workers have other code.
     """
     waiting = dict(left)
-    for attempt in range(ATTEMPTS):
+    for attempt in range(CONNECTIONS):
         try:
             client = _connected(address)
         except SweepError:
@@ -46,7 +46,7 @@ class _DroppedError(Exception):
     """The scheduler forgot what it was asked for, or is gone."""
 
 
-def _until_dropped(task: Task, left: Mapping[str, Point], client: Any, address: str) -> Iterator[Ended]:
+def _until_dropped(task: PointTask, left: Mapping[str, Point], client: Any, address: str) -> Iterator[Ended]:
     """Yield the outcomes as they come, and close the client; raises _DroppedError where a point is not computed."""
     from distributed import as_completed
 
@@ -63,7 +63,7 @@ def _until_dropped(task: Task, left: Mapping[str, Point], client: Any, address: 
         client.close(timeout=2)
 
 
-def _compute(made: Mapping[str, str], task: Task, key: str, point: Point) -> tuple[Mapping[str, str], str, Ended]:
+def _compute(made: Mapping[str, str], task: PointTask, key: str, point: Point) -> tuple[Mapping[str, str], str, Ended]:
     """Compute a point on the other machine, and say by which code; nothing where it is another than here."""
     ours, source = made_by(), source_of(task.run, task.source)
     same = ours == made and source == task.source
@@ -92,7 +92,7 @@ def _check_all(client: Any, address: str) -> None:
         raise SweepError(printable(one_line(error))) from None
 
 
-def _outcome(future: Any, task: Task, key: str, address: str) -> Ended:
+def _outcome(future: Any, task: PointTask, key: str, address: str) -> Ended:
     """Return the outcome in a future that is done; a point whose workers died again and again has failed."""
     if future.status in ("cancelled", "lost"):
         raise _DroppedError

@@ -13,10 +13,10 @@ from typing import Any
 from cocco.exploration.workers.worker import end_with
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
-from experiments.sweep.task import Ended, Task, compute_and_keep, keep
+from experiments.sweep.task import Ended, PointTask, compute_and_keep, keep
 from workloads.errors import one_line, shown
 
-ATTEMPTS = 3  #: rounds with all workers before the points run one by one; our choice
+SWEEP_ROUNDS = 3  #: rounds with all workers before the points run one by one; our choice
 
 Progress = Callable[[int, int], object]  #: points done, points in total
 
@@ -72,7 +72,7 @@ def sweep(
     """
     if workers < 1:
         raise ValueError(f"workers must be at least 1, got {workers}")
-    task, settings = Task(run, stored.name_of(run), Path(folder), stored.source_of(run)), _checked(points)
+    task, settings = PointTask(run, stored.name_of(run), Path(folder), stored.source_of(run)), _checked(points)
     keys = [stored.key_of(task.run_name, point) for point in settings]
     wanted, about = dict(zip(keys, settings)), stored.about(task.run_name, task.source)
     with stored.opened(task.folder):
@@ -86,7 +86,7 @@ def sweep(
     return [_found(answers[key], task.folder) for key in keys]
 
 
-def in_worker(parent: int, task: Task, key: str, point: Point) -> Ended:
+def in_worker(parent: int, task: PointTask, key: str, point: Point) -> Ended:
     """Compute a point and store it in a worker process, which ends with its parent, however that dies."""
     if parent != os.getpid():  # joblib computes in this one where it has no others
         end_with(parent)
@@ -105,7 +105,7 @@ def _checked(points: Sequence[Mapping[str, Any]]) -> list[Point]:
 
 
 def _compute_all(
-    task: Task, left: dict[str, Point], workers: int, dask: str | None, moved: Callable[[], object]
+    task: PointTask, left: dict[str, Point], workers: int, dask: str | None, moved: Callable[[], object]
 ) -> dict[str, Ended]:
     """Compute and store every point, and return the outcomes of those that failed."""
     failed = {}
@@ -117,7 +117,7 @@ def _compute_all(
     return failed
 
 
-def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None) -> Generator[Ended, None, None]:
+def _outcomes(task: PointTask, left: dict[str, Point], workers: int, dask: str | None) -> Generator[Ended, None, None]:
     """Yield the outcomes as they come, stored."""
     if dask is not None:
         from experiments.sweep.machines import over_machines
@@ -131,7 +131,7 @@ def _outcomes(task: Task, left: dict[str, Point], workers: int, dask: str | None
         yield from _in_processes(task, left, min(workers, max(2, len(left))))
 
 
-def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[Ended]:
+def _in_processes(task: PointTask, left: dict[str, Point], workers: int) -> Iterator[Ended]:
     """Yield the outcomes of worker processes; where one is killed, its point runs again in another.
 
     joblib gives up all workers where one dies. What was lost runs again, and at last one by one, so that a point
@@ -139,7 +139,7 @@ def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[
     """
     from joblib.externals.loky.process_executor import BrokenProcessPool
 
-    for _ in range(ATTEMPTS):
+    for _ in range(SWEEP_ROUNDS):
         try:
             for outcome in _parallel(task, left, workers):
                 left.pop(outcome.key, None)
@@ -156,7 +156,7 @@ def _in_processes(task: Task, left: dict[str, Point], workers: int) -> Iterator[
             yield Ended(key, failure="its worker process dies, each time")
 
 
-def _parallel(task: Task, left: Mapping[str, Point], workers: int) -> Iterator[Ended]:
+def _parallel(task: PointTask, left: Mapping[str, Point], workers: int) -> Iterator[Ended]:
     from joblib import Parallel, delayed
 
     start = Parallel(n_jobs=workers, return_as="generator_unordered", batch_size=1, max_nbytes=None)

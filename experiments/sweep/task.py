@@ -16,7 +16,7 @@ from experiments.sweep.points import Point, Run, SweepError
 from workloads.errors import one_line
 
 
-class Task(NamedTuple):
+class PointTask(NamedTuple):
     """What every process needs to compute a point."""
 
     run: Run
@@ -34,7 +34,7 @@ class Ended(NamedTuple):
     details: str = ""
 
 
-def compute(task: Task, key: str, point: Point) -> Ended:
+def compute(task: PointTask, key: str, point: Point) -> Ended:
     """Return how the point ended, its file not yet stored; whatever `run` raises but Ctrl-C is an outcome."""
     try:
         with _uninterrupted():
@@ -91,7 +91,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
 
 
-def keep(task: Task, outcome: Ended) -> Ended:
+def keep(task: PointTask, outcome: Ended) -> Ended:
     """Store the file of a point, and return the outcome without it; raises SweepError where there is no room."""
     if outcome.text is None:
         return outcome
@@ -103,6 +103,6 @@ def keep(task: Task, outcome: Ended) -> Ended:
     return outcome._replace(text=None)
 
 
-def compute_and_keep(task: Task, key: str, point: Point) -> Ended:
+def compute_and_keep(task: PointTask, key: str, point: Point) -> Ended:
     """Compute a point and store it, in whichever process this is."""
     return keep(task, compute(task, key, point))

@@ -19,16 +19,16 @@ from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layers.attention import steps_of
 from workloads.network.layers.layer import Layer
 
-AXES = "KCPQ"
+SPLIT_AXES = "KCPQ"
 Asked = tuple[int, int, int, int, bool, tuple[int, int] | None]  # rows, columns, channels out, in; a tile
 
 
 @lru_cache(maxsize=16)
 def _unrollings(pe_rows: int, pe_columns: int) -> tuple[dict[str, int], ...]:
     found = []
-    pairs = combinations_with_replacement(AXES, 2) if pe_rows == pe_columns else product(AXES, repeat=2)
+    pairs = combinations_with_replacement(SPLIT_AXES, 2) if pe_rows == pe_columns else product(SPLIT_AXES, repeat=2)
     for first, second in pairs:
-        widths = dict.fromkeys(AXES, 1)
+        widths = dict.fromkeys(SPLIT_AXES, 1)
         widths[first] *= pe_rows
         widths[second] *= pe_columns
         found.append(widths)
@@ -200,14 +200,14 @@ def closed_form(
 def _choices(core: Core) -> list[Axes]:
     if core.axes:
         return [(core.axes[0], core.axes[1])]
-    return list(combinations_with_replacement(AXES, 2))
+    return list(combinations_with_replacement(SPLIT_AXES, 2))
 
 
 def _total(
     shape: LayerShape, core: Core, axes: Axes, tile: tuple[int, int] | None
 ) -> tuple[int, dict[str, dict[str, tuple[int, int]]]]:
     """Return the compute cycles and the words at the buffers when these axes are unrolled, over all tiles."""
-    widths = dict.fromkeys(AXES, 1)
+    widths = dict.fromkeys(SPLIT_AXES, 1)
     for axis in axes:
         widths[axis] *= core.side
     cycles, inputs, weights = 0, 0, 0

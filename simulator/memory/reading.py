@@ -18,7 +18,7 @@ from workloads.files import read_text
 
 MAX_BYTES = 2**20  #: of a table; our choice: MAX_ROWS rows of 200 characters fit
 MAX_SOURCE = 2000  #: characters that are kept of where the numbers come from; our choice
-FOLDER = Path(__file__).with_name("tables")
+TABLES_FOLDER = Path(__file__).with_name("tables")
 
 NAMES = {
     "size_bytes": ("capacity_bytes", 1.0),
@@ -35,7 +35,10 @@ NAMES = {
     "write_energy_pj": ("write_pj", 1.0),
 }  #: other names of a column: ours, and what its numbers are multiplied with
 
-WORDS = ("words", "bits")  #: a macro as OpenRAM names it, in place of capacity_bytes: so many words of so many bits
+MACRO_WORDS = (
+    "words",
+    "bits",
+)  #: a macro as OpenRAM names it, in place of capacity_bytes: so many words of so many bits
 ACCESSES = {"read_pj_per_byte": "read_pj", "write_pj_per_byte": "write_pj"}  #: of an access to a word of bits
 
 _NUMBER = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
@@ -44,7 +47,7 @@ _WHOLE = re.compile(r"[+-]?[0-9]{1,40}(\.0{0,40})?")
 
 def shipped() -> dict[str, Path]:
     """Return the tables that ship by name."""
-    return {path.stem: path for path in sorted(FOLDER.glob("*.csv"))}
+    return {path.stem: path for path in sorted(TABLES_FOLDER.glob("*.csv"))}
 
 
 def find_table(name: str, folder: str | PathLike[str] = ".") -> SramTable:
@@ -93,7 +96,7 @@ def read_table(path: str | PathLike[str]) -> SramTable:
     text = read_text(path, MAX_BYTES)
     lines = text.removeprefix("\ufeff").splitlines()
     source = " ".join(line.lstrip("#").strip() for line in lines if line.startswith("#"))
-    name = path.stem if path.parent == FOLDER else path.name
+    name = path.stem if path.parent == TABLES_FOLDER else path.name
     try:
         rows = list(csv.reader((line for line in lines if line.strip() and not line.startswith("#")), strict=True))
         return SramTable(name, tuple(_rows(rows)), source[:MAX_SOURCE])
@@ -121,7 +124,7 @@ def _rows(lines: Sequence[Sequence[str]]) -> Iterable[SramRow]:
     for name in NEEDED:
         if name not in given:
             raise ValueError(f"column {name} is missing; a table has {', '.join(NEEDED)}[, cycle_ns]")
-    for name in (*COLUMNS, *WORDS, *ACCESSES.values()):
+    for name in (*COLUMNS, *MACRO_WORDS, *ACCESSES.values()):
         if names.count(name) > 1:
             raise ValueError(f"column {name} is there {names.count(name)} times; give it once")
     if len(lines) - 1 > MAX_ROWS:
@@ -130,9 +133,9 @@ def _rows(lines: Sequence[Sequence[str]]) -> Iterable[SramRow]:
         if len(line) != len(columns):
             raise ValueError(f"row {number} has {len(line)} columns; the first line names {len(columns)}")
         found = {
-            name: _number(f"row {number}: {name}", text, factor, name in ("capacity_bytes", *WORDS))
+            name: _number(f"row {number}: {name}", text, factor, name in ("capacity_bytes", *MACRO_WORDS))
             for (name, factor), text in zip(columns, line)
-            if name in COLUMNS or name not in given and name in (*WORDS, *ACCESSES.values())
+            if name in COLUMNS or name not in given and name in (*MACRO_WORDS, *ACCESSES.values())
         }
         yield SramRow(**_of_words(f"row {number}", found, given))
 

@@ -12,7 +12,7 @@ from workloads.errors import FileFormatError, shown
 from workloads.files import read_mapping, write_atomic
 
 FORMAT = "tensor-schedule/1"
-KEYS = Segment._fields
+SEGMENT_KEYS = Segment._fields
 NUMBERS = ("first", "last", "address", "size")
 MAX_NUMBER = 2**62
 
@@ -137,10 +137,10 @@ def _order(path: str | PathLike[str], content: Mapping[str, Any]) -> tuple[str, 
 
 def _segment(where: str, content: Any) -> Segment:
     if not isinstance(content, dict):
-        raise FileFormatError(f"{where} is {shown(content)}; it must have {', '.join(KEYS)}")
-    for key in KEYS:
+        raise FileFormatError(f"{where} is {shown(content)}; it must have {', '.join(SEGMENT_KEYS)}")
+    for key in SEGMENT_KEYS:
         if key not in content:
-            raise FileFormatError(f"{where} has no {key!r}; it must have {', '.join(KEYS)}")
+            raise FileFormatError(f"{where} has no {key!r}; it must have {', '.join(SEGMENT_KEYS)}")
     if not isinstance(content["tensor"], str):
         raise FileFormatError(f"{where}: tensor is {shown(content['tensor'])}; it must be a name")
     for key in NUMBERS:
@@ -150,4 +150,4 @@ def _segment(where: str, content: Any) -> Segment:
     for key, known in (("enters", get_args(Enters)), ("leaves", get_args(Leaves))):
         if content[key] not in known:
             raise FileFormatError(f"{where}: {key} is {shown(content[key])}; it must be one of {', '.join(known)}")
-    return Segment(**{key: content[key] for key in KEYS})
+    return Segment(**{key: content[key] for key in SEGMENT_KEYS})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from simulator.schedule.schedule import MAX_BYTES, Operator, check_operators
+from simulator.schedule.schedule import MAX_TENSOR_BYTES, Operator, check_operators
 from workloads.errors import shown
 from workloads.network.network import Network, check_network
 from workloads.network.rewriting import concats
@@ -53,8 +53,8 @@ def operators_of(
     check_network(network)
     if concat not in CONCATS:
         raise ValueError(f"concat must be one of {', '.join(CONCATS)}, got {concat!r}")
-    if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MAX_BYTES:
-        raise ValueError(f"batch must be a whole number from 1 to {MAX_BYTES}, got {shown(batch)}")
+    if isinstance(batch, bool) or not isinstance(batch, int) or not 1 <= batch <= MAX_TENSOR_BYTES:
+        raise ValueError(f"batch must be a whole number from 1 to {MAX_TENSOR_BYTES}, got {shown(batch)}")
     network = network.in_batch(batch)
     copied = network.concats if concat == "copy" else ()
     reads = concats.sources(network) if copied else {layer.name: layer.inputs for layer in network.layers}

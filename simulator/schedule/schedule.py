@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from workloads.errors import shown
 
-MAX_BYTES = 2**62  #: of all tensors together; our choice: sums stay within 64 bits
+MAX_TENSOR_BYTES = 2**62  #: of all tensors together; our choice: sums stay within 64 bits
 
 Enters = Literal["created", "retrieved", "loaded"]
 Leaves = Literal["dead", "spilled", "dropped"]
@@ -98,15 +98,15 @@ def check_operators(operators: Sequence[Operator]) -> None:
                 raise ScheduleError(f"operator {name} reads {shown(producer)}, which is not defined before it")
         if len(set(operator.inputs)) < len(operator.inputs):
             raise ScheduleError(f"operator {name} names an input twice; a tensor that is read twice is named once")
-        if not 1 <= operator.size <= MAX_BYTES or not 0 <= operator.parameters <= MAX_BYTES:
+        if not 1 <= operator.size <= MAX_TENSOR_BYTES or not 0 <= operator.parameters <= MAX_TENSOR_BYTES:
             raise ScheduleError(
                 f"operator {name} makes {shown(operator.size)} bytes from {shown(operator.parameters)} bytes of "
-                f"parameters; the first must be at least 1, the second at least 0, both at most {MAX_BYTES}"
+                f"parameters; the first must be at least 1, the second at least 0, both at most {MAX_TENSOR_BYTES}"
             )
         seen.add(operator.name)
         total += operator.size + operator.parameters
-    if total > MAX_BYTES:
-        raise ScheduleError(f"the tensors of all operators take {total} bytes; the most is {MAX_BYTES}")
+    if total > MAX_TENSOR_BYTES:
+        raise ScheduleError(f"the tensors of all operators take {total} bytes; the most is {MAX_TENSOR_BYTES}")
 
 
 def parameter_names(operators: Sequence[Operator]) -> dict[str, str]:

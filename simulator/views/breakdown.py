@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from simulator.accelerator import Accelerator
 from simulator.model.kept import NOTHING
 from simulator.model.price import OF_LOOPS, Price, Shortage
-from simulator.model.priced import price_partition, reserved_in
+from simulator.model.priced import PricedPartition, price_partition, reserved_in
 from simulator.model.pricing import SubgraphModel
 from simulator.model.schemes.moved import CoreScheme
 from simulator.model.subgraph.regions import Region
@@ -92,14 +92,8 @@ def breakdown(
 
     Parameters
     ----------
-    network : Network
-        What is computed, such as `workloads.load("resnet50")`.
-    partition : Partition
-        Which layers run together; a partition of this network.
-    accelerator : Accelerator
-        The hardware: capacities in bytes of one core, cores, batch, technology.
-    tile_rule : {"exact", "paper"}
-        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
+    network, partition, accelerator, tile_rule
+        As in `simulator.evaluate`.
 
     Returns
     -------
@@ -108,10 +102,8 @@ def breakdown(
 
     Raises
     ------
-    TypeError
-        An argument is of another type; the message shows one that would do.
-    ValueError
-        The partition is of another network, or there is no such tile rule.
+    TypeError, ValueError
+        As in `simulator.evaluate`.
 
     Examples
     --------
@@ -123,7 +115,12 @@ def breakdown(
     >>> found.status, found.tile, found.fits_from
     ('infeasible', (1, 1), {'shared_buffer': 72320})
     """
-    priced = price_partition(network, partition, accelerator, tile_rule)
+    return breakdown_of(price_partition(network, partition, accelerator, tile_rule))
+
+
+def breakdown_of(priced: PricedPartition) -> tuple[Breakdown, ...]:
+    """Return where the bytes of each subgraph are that is priced already."""
+    accelerator = priced.accelerator
     beside = None if accelerator.is_shared else accelerator.weight_capacity
     found = []
     steps = priced.steps or [None] * len(priced.models)
@@ -187,7 +184,7 @@ def _breakdown(
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
-    if model.is_single and (model.rules.has_loop_orders or price.reason in OF_LOOPS) and model.loop_ways:
+    if model.loop_ways and (price.reason in OF_LOOPS or (model.is_single and model.rules.has_loop_orders)):
         return _short_layer(model, price, start, weights)
     way, activations, held = model.least_way(weight_capacity)
     return Breakdown(
@@ -199,7 +196,7 @@ def _breakdown(
 def _short_layer(
     model: SubgraphModel, price: Shortage, start: dict[str, int] | None, weights: tuple[WeightBytes, ...]
 ) -> Breakdown:
-    """Return what a single layer takes in the least of its loop orders."""
+    """Return what a layer, or a nest, takes in the least of its loop orders."""
     names = model.rules.geometry.network.names(model.subgraph.layers)
     least = min(model.loop_needs, key=sum)
     return Breakdown(names, "infeasible", price.reason, None, *least, start, (), weights)

@@ -15,13 +15,13 @@ from typing import Any
 
 from simulator.evaluate import Evaluation, check_evaluation
 from simulator.timing import Simulation, Slice, Use
-from simulator.views.intervals import rows_of
+from simulator.views.occupancy import rows_of
 from workloads.network.network import Network
 
 PROCESS, SUBGRAPHS, ARRAY, DRAM, CROSSBAR = 1, 1, 2, 3, 4
 TRACKS = {SUBGRAPHS: "subgraphs", ARRAY: "array", DRAM: "DRAM"}  #: by thread
-KEPT = 10  #: the first of the threads of kept tensors
-CORES = 1000  #: the first of the threads of several cores
+KEPT_THREADS = 10  #: the first of the threads of kept tensors
+CORE_THREADS = 1000  #: the first of the threads of several cores
 Event = dict[str, Any]
 
 
@@ -76,9 +76,9 @@ def _filled(capacity: int, held: dict[str, int]) -> dict[str, int]:
 def _tracks(kept: list[Event], cores: int) -> dict[int, str]:
     """Return the names of the tracks by thread, those of kept tensors as far as there are any."""
     threads = sorted({event["tid"] for event in kept})
-    found = TRACKS | {thread: f"kept {thread - KEPT + 1}" for thread in threads}
+    found = TRACKS | {thread: f"kept {thread - KEPT_THREADS + 1}" for thread in threads}
     if cores > 1:
-        found |= {CROSSBAR: "crossbar"} | {CORES + core: f"core {core}" for core in range(cores)}
+        found |= {CROSSBAR: "crossbar"} | {CORE_THREADS + core: f"core {core}" for core in range(cores)}
         del found[ARRAY]
     return found
 
@@ -111,7 +111,7 @@ def _kept(evaluation: Evaluation, run: Simulation) -> Iterator[Event]:
             "bytes": each.size_bytes, "from_subgraph": interval.from_step, "until_subgraph": interval.until_step,
             "from": interval.from_layer, "until": interval.until_layer,
         }  # fmt: skip
-        yield {"name": interval.tensor, "cat": "kept", "tid": KEPT + row, "slots": span, "args": args}
+        yield {"name": interval.tensor, "cat": "kept", "tid": KEPT_THREADS + row, "slots": span, "args": args}
 
 
 def _slices(run: Simulation) -> Iterator[Event]:
@@ -130,4 +130,4 @@ def _threads(run: Simulation, each: Slice) -> list[int]:
         return [CROSSBAR if each.kind == "crossbar" else DRAM]
     if run.accelerator.cores == 1:
         return [ARRAY]
-    return [CORES + core for core in run.working[each.subgraph][each.layer]]
+    return [CORE_THREADS + core for core in run.working[each.subgraph][each.layer]]

@@ -83,14 +83,10 @@ def least_capacity(
 
     Parameters
     ----------
-    network : Network
-        What is computed, such as `workloads.load("resnet50")`.
-    partition : Partition
-        Which layers run together; a partition of this network.
+    network, partition, tile_rule
+        As in `simulator.evaluate`.
     machine : Machine, optional
         Everything but the buffers; by default one core of the paper.
-    tile_rule : {"exact", "paper"}
-        "exact" sizes the regions so that the schedule really runs; "paper" reproduces Cocco, Sec. 3.1.
     streaming : bool
         A single layer may pass through the buffers in pieces, which takes far less. False: the least memory on which
         none does.

@@ -1,11 +1,32 @@
-"""What each subgraph of a priced partition holds on chip: weights, MAIN and SIDE (Cocco, Sec. 3.2, Fig. 7)."""
+"""What each subgraph of a priced partition holds on chip (Cocco, Sec. 3.2, Fig. 7), and rows for spans of it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from simulator.evaluate import Evaluation, check_evaluation
 from workloads.network.network import Network
+
+
+def rows_of(spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the row of each (start, stop), the lowest that is free: where one ends, another may start.
+
+    Examples
+    --------
+    >>> rows_of([(0, 4), (1, 2), (2, 6), (4, 5)])
+    [0, 1, 1, 0]
+    """
+    found = [0] * len(spans)
+    ends: list[int] = []  # per row
+    for i in sorted(range(len(spans)), key=lambda i: (spans[i], i)):
+        start, stop = spans[i]
+        row = next((row for row, end in enumerate(ends) if end <= start), len(ends))
+        if row == len(ends):
+            ends.append(stop)
+        ends[row] = stop
+        found[i] = row
+    return found
 
 
 class Occupancy(NamedTuple):

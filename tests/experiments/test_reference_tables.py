@@ -11,7 +11,7 @@ import cocco
 import workloads
 from experiments import allocation_tables, claims, language_tables, tables
 from experiments.beyond import tensors_or_tiles
-from experiments.common.whole_tensors import plan_of, rounded
+from experiments.common.least_traffic import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator
 from simulator.evaluate import evaluate

@@ -19,8 +19,8 @@ from cocco.allocation.problem import AllocationProblem, make_problem, time_parts
 
 NODES = 200_000  #: the default limit; our choice: at it all hard instances of google/minimalloc are decided
 FIRST_LIMIT = 2  #: nodes per buffer of the first run of each rank; our choice: easy problems take one per buffer
-GROWTH = 3  #: of the limit from one round to the next; our choice: of 2, 3 and 4 it decides the hard ones soonest
-STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and thirds of the way; our choice
+LIMIT_GROWTH = 3  #: of the limit from one round to the next; our choice: of 2, 3 and 4 it decides the hard ones soonest
+CAPACITY_STEPS = 3  #: capacities are raced at the lower bound, the given capacity, and thirds of the way; our choice
 
 
 class SearchRun(Protocol):
@@ -94,7 +94,7 @@ def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, eng
     if problem.bound > capacity:
         return Outcome("infeasible", None, 0, problem.bound - 1, "contention")
     least = max(problem.bound, min(least, capacity))
-    capacities = sorted({least + (capacity - least) * step // STEPS for step in range(STEPS + 1)})
+    capacities = sorted({least + (capacity - least) * step // CAPACITY_STEPS for step in range(CAPACITY_STEPS + 1)})
     spent, refuted, limit = 0, problem.bound - 1, FIRST_LIMIT * len(problem.size)
     runs: dict[tuple[int, str], SearchRun] = {}  # each resumes where it stopped
     while spent < nodes:
@@ -115,5 +115,5 @@ def _race(problem: AllocationProblem, least: int, capacity: int, nodes: int, eng
                     break
             if refuted == capacity:
                 return Outcome("infeasible", None, spent, refuted, name)
-        limit *= GROWTH
+        limit *= LIMIT_GROWTH
     return Outcome("gave_up", None, spent, refuted)

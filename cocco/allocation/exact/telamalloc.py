@@ -20,7 +20,7 @@ from cocco.allocation.exact.canonical import pieces_of
 from cocco.allocation.exact.phases import phases
 from cocco.allocation.problem import AllocationProblem, make_problem, time_parts
 
-MAX_CANDIDATES = 8  #: of a decision point; our choice, the paper says "limited"
+MOST_AT_A_POINT = 8  #: of a decision point; our choice, the paper says "limited"
 STUCK = 100  #: backtracks within the subtree of a point before the search returns to it (Sec. 5.4)
 Strategy = Literal["combined", "size", "area", "lifetime", "lowest"]
 STRATEGIES: tuple[Strategy, ...] = ("combined", "size", "area", "lifetime", "lowest")
@@ -153,9 +153,9 @@ class Backtracking:
                 best = next((i for i in order if self.address[i] < 0), None)
                 if best is not None:
                     found[best] = None
-            if len(found) >= MAX_CANDIDATES:
+            if len(found) >= MOST_AT_A_POINT:
                 break
-        return list(found)[:MAX_CANDIDATES]
+        return list(found)[:MOST_AT_A_POINT]
 
     def _try(self, point: DecisionPoint, i: int) -> None:
         self.counters.steps += 1
@@ -266,7 +266,7 @@ class Backtracking:
         if taken_along:
             new = [i for i in taken_along if i not in point.tried]
             self.counters.moved += len(new)
-            point.candidates = list(dict.fromkeys([*new, *point.candidates]))[:MAX_CANDIDATES]
+            point.candidates = list(dict.fromkeys([*new, *point.candidates]))[:MOST_AT_A_POINT]
         return True
 
     def _target(self) -> int:

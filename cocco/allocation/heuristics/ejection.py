@@ -15,7 +15,7 @@ from cocco.allocation.heuristics.greedy import greedy
 from cocco.allocation.problem import AllocationProblem, Ints
 
 FIRST_LOOKS = 1_000  #: per buffer, of the first run; our choice
-GROWTH = 4  #: of that from one pair of runs to the next; our choice
+RUN_GROWTH = 4  #: of that from one pair of runs to the next; our choice
 NOISE = 16  #: one move in so many takes any place; our choice, of 8 to 128
 FIXED = 1 << 40  #: the penalty of a buffer that must not move, above all that can be counted
 MULTIPLIER, INCREMENT, WORD = 6364136223846793005, 1442695040888963407, 1 << 64  #: Knuth, MMIX: random numbers
@@ -41,7 +41,7 @@ def eject(problem: AllocationProblem, capacity: int, limit: int, engine: str) ->
                 return Outcome("feasible", found, moves, problem.bound - 1, name), looks
             if looks >= limit:
                 break
-        most *= GROWTH
+        most *= RUN_GROWTH
     return Outcome("gave_up", None, moves), looks
 
 

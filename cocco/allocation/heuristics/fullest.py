@@ -20,12 +20,12 @@ from cocco.allocation.heuristics.greedy import ORDERS, first_fit
 from cocco.allocation.problem import AllocationProblem, Ints, make_problem
 from simulator.allocation.buffers import Buffer
 
-WIDTHS = (50, 150, 450, 1_350)  #: buffers that begin or end in a window; our choice
-SHARE = 10  #: of the nodes of the whole question for a window; our choice
-RESTS = ("size", "contention", "area")  #: orders of what is left; our choice
+WINDOW_BUFFERS = (50, 150, 450, 1_350)  #: buffers that begin or end in a window; our choice
+WINDOW_SHARE = 10  #: of the nodes of the whole question for a window; our choice
+REST_ORDERS = ("size", "contention", "area")  #: orders of what is left; our choice
 
 
-class Window(NamedTuple):
+class FullestWindow(NamedTuple):
     """Sections [start, end), the buffers that span them all, and those that are live in some only."""
 
     start: int
@@ -43,25 +43,25 @@ def fullest_first(problem: AllocationProblem, capacity: int, nodes: int, engine:
     if not _is_plain(problem):
         return Outcome("gave_up", None, 0)
     seen = None
-    for width in WIDTHS:
+    for width in WINDOW_BUFFERS:
         window = grow(problem, width)
         if seen == window[:2]:
             break
         seen = window[:2]
-        found = _solve(problem, capacity, window, max(nodes // SHARE, 1), engine)
+        found = _solve(problem, capacity, window, max(nodes // WINDOW_SHARE, 1), engine)
         spent += found.nodes or 0
         if found.status == "infeasible":
             return Outcome("infeasible", None, spent, capacity, name)
         if found.address is None:
             break  # wider ones are harder
-        for rest in RESTS:
+        for rest in REST_ORDERS:
             address = _around(problem, window, found.address, rest)
             if int((address + problem.size).max()) <= capacity:
                 return Outcome("feasible", address, spent, solved_by=name)
     return Outcome("gave_up", None, spent)
 
 
-def grow(problem: AllocationProblem, width: int) -> Window:
+def grow(problem: AllocationProblem, width: int) -> FullestWindow:
     """Return the widest window around the fullest section that no more than `width` buffers begin or end in.
 
     It grows by the fuller of the two adjacent sections, and is at least that section alone.
@@ -78,13 +78,13 @@ def grow(problem: AllocationProblem, width: int) -> Window:
     return best
 
 
-def _window(problem: AllocationProblem, start: int, end: int) -> Window:
+def _window(problem: AllocationProblem, start: int, end: int) -> FullestWindow:
     is_spanning = (problem.first <= start) & (problem.last >= end)
     is_live = (problem.first < end) & (problem.last > start)
-    return Window(start, end, np.flatnonzero(is_spanning), np.flatnonzero(is_live & ~is_spanning))
+    return FullestWindow(start, end, np.flatnonzero(is_spanning), np.flatnonzero(is_live & ~is_spanning))
 
 
-def _solve(problem: AllocationProblem, capacity: int, window: Window, nodes: int, engine: str) -> Outcome:
+def _solve(problem: AllocationProblem, capacity: int, window: FullestWindow, nodes: int, engine: str) -> Outcome:
     """Return addresses of the others, above the block of those that span the window; its refusal is a proof."""
     block = int(problem.size[window.spanning].sum())
     first, last = problem.first, problem.last
@@ -99,7 +99,7 @@ def _solve(problem: AllocationProblem, capacity: int, window: Window, nodes: int
     return found._replace(address=found.address * part.granule + block)
 
 
-def _around(problem: AllocationProblem, window: Window, inside: Ints, rest: str) -> Ints:
+def _around(problem: AllocationProblem, window: FullestWindow, inside: Ints, rest: str) -> Ints:
     """Return addresses of all: those inside as given, what spans the window by lifetime, all else by an order."""
     address: Ints = np.full(len(problem.size), -1, dtype=np.int64)
     address[window.others] = inside

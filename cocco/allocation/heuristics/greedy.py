@@ -20,19 +20,19 @@ PORTFOLIO = (
 )  # fmt: skip
 #: our choice: the four orders that do best with the rule that does best, two that do best on tensor dumps, and one for
 #: long lists without structure
-LONG = 16  #: times the median lifetime: what lives longer is placed before all else, by "long first"; our choice
+LONG_LIVED = 16  #: times the median lifetime: what lives longer is placed before all else, by "long first"; our choice
 
 
 def greedy(problem: AllocationProblem, order: str, rule: str) -> Ints:
     """Return an address in granules for every buffer, of no more overlaps than there must be: none.
 
-    order: one of ORDERS; rule: one of RULES. There is no limit of the height. Fixed buffers must not collide.
+    order: one of ORDERS; rule: one of PLACING. There is no limit of the height. Fixed buffers must not collide.
     """
     address = np.full(len(problem.size), -1, dtype=np.int64)
     is_fixed = problem.fixed >= 0
     address[is_fixed] = problem.fixed[is_fixed]
     free = [i for i in sort_order(problem, order).tolist() if not is_fixed[i]]
-    RULES[rule](problem, free, address)
+    PLACING[rule](problem, free, address)
     return address
 
 
@@ -71,7 +71,7 @@ def _size_lifetime2(problem: AllocationProblem) -> Ints:
 
 def _long_first(problem: AllocationProblem) -> list[Ints]:
     """Return keys that put long lives first, by start: they pack as intervals do. The rest fills in, largest first."""
-    is_long = problem.lifetime > LONG * np.median(problem.lifetime) if len(problem.size) else problem.lifetime > 0
+    is_long = problem.lifetime > LONG_LIVED * np.median(problem.lifetime) if len(problem.size) else problem.lifetime > 0
     lower = np.array([buffer.lower for buffer in problem.buffers], dtype=np.int64)
     return [is_long.astype(np.int64), np.where(is_long, -lower, problem.size)]
 
@@ -170,6 +170,6 @@ def gaps_of(problem: AllocationProblem, i: int, address: Ints) -> tuple[Ints, In
     return starts, ends - starts
 
 
-RULES: dict[str, Callable[[AllocationProblem, Iterable[int], Ints], None]] = {
+PLACING: dict[str, Callable[[AllocationProblem, Iterable[int], Ints], None]] = {
     "sky": _skyline, "ff": first_fit, "bf": _best_fit, "low": _lowest,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from cocco.allocation.problem import AllocationProblem, Ints
 Decide = Callable[[int, int], Outcome]  #: (capacity in granules, limit of nodes) -> how it ended
 FIRST_NODES = 4  #: nodes per buffer of the first try of a capacity; our choice
 BOUND_EFFORT = 8  #: times as many nodes at the lower bound; our choice: it is the least height more often than not
-GROWTH = 4  #: of that, each time all open capacities were tried; our choice
+EFFORT_GROWTH = 4  #: of that, each time all open capacities were tried; our choice
 
 
 def height_of(problem: AllocationProblem, address: Ints) -> int:
@@ -46,7 +46,7 @@ def least_height(
                     high = height_of(problem, tried.address)
                 else:
                     open_from = max(at, refuted)
-            limit *= GROWTH
+            limit *= EFFORT_GROWTH
     except KeyboardInterrupt:
         status = "stopped"
     if best.address is None and status != "stopped":

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from cocco.cli.options.hardware import TILE_RULE, accelerator_of, flag
 from cocco.cli.options.networks import load
-from cocco.cli.options.options import NETWORK, PARTITION, add_buffers, add_json, add_machine, add_unsupported
+from cocco.cli.options.options import NETWORK_HELP, PARTITION, add_buffers, add_json, add_machine, add_unsupported
 from cocco.cli.options.output import print_answer
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.plans import read_partition
@@ -18,7 +18,7 @@ from cocco.plans.compare import compare
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
-    parser.add_argument("network", metavar="NETWORK|DIR", help=f"{NETWORK}; or the folder of a run, then another")
+    parser.add_argument("network", metavar="NETWORK|DIR", help=f"{NETWORK_HELP}; or the folder of a run, then another")
     add_unsupported(parser)
     parser.add_argument("partitions", metavar="PLAN|DIR", nargs="+", help=PARTITION)
     add_buffers(parser)

@@ -27,7 +27,7 @@ from cocco.cli.options.options import (
 )
 from cocco.cli.options.output import file_path, print_answer, watched
 from cocco.cli.options.usage import Parser, UsageError, old_spelling
-from cocco.cli.running.opinion import Asked, add_prove, second_opinion_of
+from cocco.cli.running.opinion import SecondOpinion, add_prove, second_opinion_of
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
 from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
 from cocco.output.folders.written.addresses import write_table
@@ -47,7 +47,7 @@ from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
-    from cocco.output.folders.verified.verify_run import Checked
+    from cocco.output.folders.verified.verify_run import CheckedRun
     from simulator.execution import Verification
 
 
@@ -98,8 +98,8 @@ class Answer(NamedTuple):
     addresses: AddressMap | None
     verification: Verification | None
     choice: KeptChoice | None = None
-    opinion: Asked | None = None
-    checked: Checked | None = None  #: of the folder of a run, with --verify
+    opinion: SecondOpinion | None = None
+    checked: CheckedRun | None = None  #: of the folder of a run, with --verify
 
     @property
     def is_placed(self) -> bool:

@@ -9,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.cli.options import values
-from cocco.cli.options.effort import say_expected
-from cocco.cli.options.hardware import flag, machine_of, space_of
-from cocco.cli.options.networks import load
+from cocco.cli.options.hardware import flag
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
     PLAIN,
@@ -25,16 +23,15 @@ from cocco.cli.options.options import (
     add_networks,
     add_search,
     add_space,
-    keep_of,
     method_of,
 )
-from cocco.cli.options.output import check_folder, output_path
+from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.fronts import search_front
 from cocco.cli.running.plans import add_start, start_of
 from cocco.cli.running.proofs import proof
-from cocco.cli.running.resume import Resumed, add_resume
-from cocco.cli.running.searches import Progress, Shown, about, run_search, settings_of
+from cocco.cli.running.resume import add_resume
+from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
 from cocco.exploration.answers.limited import Limited
@@ -52,7 +49,6 @@ from cocco.output.text.searches.cores import cores_text
 from cocco.output.text.searches.front import limited_text
 from cocco.output.text.searches.search import explore_text
 from simulator.hardware_files import MACHINE
-from workloads.network.network import Network
 
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
@@ -120,20 +116,26 @@ def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
     check_method(options, options.method, (PLAIN,))
     options.method = method_of(options)
-    if isinstance(options.cores, tuple):
-        return _explore_cores(options)
-    if options.minimize is not None or options.limits:
+    is_axis = isinstance(options.cores, tuple)
+    if is_axis:
+        _check_cores(options)
+    elif options.minimize is not None or options.limits:
         return _explore_limited(options)
-    if options.compare and len(options.networks) == 1:
+    elif options.compare and len(options.networks) == 1:
         raise UsageError("--compare needs two networks or more: one network alone shares no memory")
     options.addresses |= options.check_addresses
-    space = space_of(options)
-    networks = [load(name, options) for name in options.networks]
+    asked = asked_of(options)
+    names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses")
+    question = asked.common | {name: getattr(options, name) for name in names}
+    question["settings"] = Settings.plain() if options.plain else Settings()
+    return (_explore_cores if is_axis else _explore)(asked, question, start_of(options, asked.networks))
+
+
+def _explore(asked: Asked, question: dict[str, Any], initial: Any) -> int:
+    """Search with alpha."""
+    options, networks = asked.options, asked.networks
     names = [network.name for network in networks]
-    folder = output_path(options.output)
     files = run_folder.file_names(names) + (address_names(names) if options.addresses else [])
-    question = {"space": space, **_question(options), **machine_of(options)}
-    initial = start_of(options, networks)
     paid: list[Compromise] = []
 
     def find(progress: Progress | None) -> Result:
@@ -145,33 +147,13 @@ def run(options: Namespace) -> int:
                 raise Interrupted(result) from None
         return result
 
-    settings = settings_of(options, networks, space, SETTINGS) | {"keep": question["keep"]}
-    check_folder(options, folder, settings)
-    show = partial(_shown, options, networks, folder, settings, paid)
-    say_expected(options, networks)
-    return run_search(
-        options, folder, files, find, show, "best {:.6g}", lambda: Resumed(options, folder, networks, initial)
-    )
+    settings = asked.settings(SETTINGS)
+    check_folder(options, asked.folder, settings)
+    return asked.search(files, find, partial(_shown, asked, settings, paid), "best {:.6g}", initial)
 
 
-def _question(options: Namespace) -> dict[str, Any]:
-    names = (
-        "alpha", "exchange", "metric", "method", "samples", "seed", "weights", "tile_rule", "engine", "threads",
-        "prove", "check_addresses", "count", "workers", "dask",
-    )  # fmt: skip
-    settings = Settings.plain() if options.plain else Settings()
-    asked = {name: getattr(options, name) for name in names}
-    return asked | {"settings": settings, "keep": keep_of(options), "level": options.effort}
-
-
-def _shown(
-    options: Namespace,
-    networks: list[Network],
-    folder: Path | None,
-    settings: dict[str, Any],
-    paid: list[Compromise],
-    result: Result,
-) -> Shown:
+def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], result: Result) -> ShownAnswer:
+    options, networks, folder = asked.options, asked.networks, asked.folder
     is_kept = any(plan.keep for plan in result.plans)
     maps = addresses.maps_of(networks, result) if result.plans and (options.addresses or is_kept) else []
     content = result.to_json() | {"verified": None}  # nothing was executed yet
@@ -186,57 +168,48 @@ def _shown(
     def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
             return []
-        told = about(options, settings, result, content, seconds)
+        told = asked.about(settings, result, content, seconds)
         return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
     proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
-    return Shown(content, text, save, proofs)
+    return ShownAnswer(content, text, save, proofs)
 
 
-def _explore_cores(options: Namespace) -> int:
-    """Search for each of several numbers of cores."""
+def _check_cores(options: Namespace) -> None:
     for name in ("minimize", "limits", "compare", "addresses", "check_addresses", "dask"):
         if getattr(options, name):
             option = "--limit" if name == "limits" else flag(name)
             raise UsageError(f"{option} not allowed with several numbers of --cores")
-    space, counts = space_of(options), options.cores
-    networks = [load(name, options) for name in options.networks]
-    question = {"space": space, **_question(options), **machine_of(options)}
-    for name in ("cores", "workers", "dask"):
-        del question[name]
-    initial, workers = start_of(options, networks), options.workers
-    folder = output_path(options.output)
 
-    def settings_at(cores: int) -> dict[str, Any]:
-        asked = Namespace(**vars(options) | {"cores": cores})
-        return settings_of(asked, networks, space, SETTINGS) | {"keep": question["keep"]}
 
-    check_folder(options, folder, None)
+def _explore_cores(asked: Asked, question: dict[str, Any], initial: Any) -> int:
+    """Search for each of several numbers of cores."""
+    counts, workers, folder = question.pop("cores"), question.pop("workers"), asked.folder
+    del question["dask"]
+    check_folder(asked.options, folder, None)
     for each in counts:
-        check_folder(options, folder and folder / cores_folder.folder_of(each), settings_at(each))
+        inner = folder and folder / cores_folder.folder_of(each)
+        check_folder(asked.options, inner, asked.settings(SETTINGS, cores=each))
 
     def find(progress: Progress | None) -> CoresAxis:
         watched = progress if workers == 1 else None
-        return explore_cores(networks, counts, workers=workers, **question, initial=initial, progress=watched)
+        return explore_cores(asked.networks, counts, workers=workers, **question, initial=initial, progress=watched)
 
-    def show(axis: CoresAxis) -> Shown:
+    def show(axis: CoresAxis) -> ShownAnswer:
         def save(seconds: float, is_stopped: bool) -> Sequence[Path]:
             if folder is None or not any(result.plans for result in axis.results):
                 return []
 
             def said(cores: int, result: Result) -> dict[str, Any]:
-                return about(options, settings_at(cores), result, result.to_json() | {"verified": None}, seconds)
+                content = result.to_json() | {"verified": None}
+                return asked.about(asked.settings(SETTINGS, cores=cores), result, content, seconds)
 
             return cores_folder.save(folder, axis, said, is_stopped)
 
-        return Shown(axis.to_json(), lambda: cores_text(axis), save)
+        return ShownAnswer(axis.to_json(), lambda: cores_text(axis), save)
 
-    say_expected(options, networks)
-    return run_search(
-        options, folder, cores_folder.FILES, find, show, "best {:.6g}",
-        lambda: Resumed(options, folder, networks, initial),
-    )  # fmt: skip
+    return asked.search(cores_folder.FILES, find, show, "best {:.6g}", initial)
 
 
 def _explore_limited(options: Namespace) -> int:

@@ -9,7 +9,7 @@ from cocco.cli.options.hardware import PAPER_BUFFERS, hardware_at
 from cocco.cli.options.options import add_json
 from cocco.cli.options.output import print_answer
 from cocco.cli.options.usage import Parser, UsageError
-from cocco.output.text.plans.memory import buffers_text, kinds_text, table_text, tables_text
+from cocco.output.text.plans.hardware import buffers_text, kinds_text, table_text, tables_text
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, hardware_text
 from simulator.memory.dram import DRAM_KINDS

@@ -12,18 +12,18 @@ import workloads
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_effort, scaled
 from cocco.cli.options.of_methods import Of, check_method
-from cocco.cli.options.options import NETWORK, add_json, add_seed
+from cocco.cli.options.options import NETWORK_HELP, add_json, add_seed
 from cocco.cli.options.output import output_path, print_answer
 from cocco.cli.options.usage import Old, Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
+from cocco.mapping.map_layer import METHODS
 from cocco.mapping.rules import AIMS, Rules
 from cocco.output.folders.written.ready import ready_files
 from cocco.output.text.plans.mapping import mapping_text
 from simulator.mapping import SIMBA, read_architecture
 from workloads.files import write_atomic
 
-METHODS = ("auto", "closed", "cosa", "polished", "random", "climb")
 TRYING = ("random", "climb", "polished")  #: methods that try mappings
 SOLVING = ("cosa", "polished")  #: methods with CoSA's program
 WORK = 20.0  #: deterministic time of a layer at a normal effort; our choice
@@ -48,7 +48,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "layers", metavar="LAYERS.csv|NETWORK",
         help="a table of layers (.csv): R, S, P, Q, C, K, N, stride_w, stride_h and, where wanted, groups, dilation_w, "
-        f"dilation_h, count, macs, layer; or {NETWORK}",
+        f"dilation_h, count, macs, layer; or {NETWORK_HELP}",
     )  # fmt: skip
     _add_method(parser)
     _add_rules(parser)
@@ -58,7 +58,7 @@ def add_options(parser: Parser) -> None:
 
 def _add_method(parser: Parser) -> None:
     parser.add_argument(
-        "--method", choices=METHODS, default="auto",
+        "--method", choices=("auto", *METHODS), default="auto",
         help="the algorithm. auto: closed (default); closed: the best of the ways to unroll two axes; cosa: CoSA's "
         "mixed-integer program (extra 'solvers'), optimal by its own log objective; polished: climbs from there by "
         "cycles; random: the best of a few valid mappings; climb: hill climbing",

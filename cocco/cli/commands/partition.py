@@ -27,7 +27,7 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_start, start_of
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.runs import hardware_notes
-from cocco.cli.running.searches import Progress, Shown, run_search
+from cocco.cli.running.searches import Progress, ShownAnswer, run_search
 from cocco.effort.settings import Settings
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import partition
@@ -73,7 +73,7 @@ def run(options: Namespace) -> int:
     def find(progress: Progress | None) -> Result:
         return partition(network, accelerator, settings=settings, **question, initial=initial, progress=progress)
 
-    def show(result: Result) -> Shown:
+    def show(result: Result) -> ShownAnswer:
         for note in hardware_notes(options, accelerator):
             print(f"cocco: note: {note}", file=sys.stderr)
         maps = addresses.maps_of([network], result) if any(plan.keep for plan in result.plans) else []
@@ -89,7 +89,7 @@ def run(options: Namespace) -> int:
 
         content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
         proofs = [proof(options, options.network, result, output)] if output and result.plans else []
-        return Shown(content, text, save, proofs)
+        return ShownAnswer(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])
     say_expected(options, [network])

@@ -20,12 +20,11 @@ from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.plans.schedule import schedule_text
 from cocco.scheduling.answer import ScheduleResult
 from cocco.scheduling.checked import checked
-from cocco.scheduling.question import ORDERS
+from cocco.scheduling.question import METHODS, ORDERS
 from cocco.scheduling.schedule import schedule
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 
-METHODS = ("auto", "tight", "gap", "windows", "divide", "paper", "beam", "belady", "greedy")
 SOLVING = tuple(name for name in METHODS if name not in ("belady", "greedy"))  #: with limits that are counted
 OPTIONS = (Of("--work", None, SOLVING), Of("--effort", "normal", SOLVING), Of("--seconds", None, SOLVING))
 WORK = 60.0  #: deterministic time of a normal effort, about a minute; our choice

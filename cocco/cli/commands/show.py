@@ -7,7 +7,7 @@ from typing import Any
 
 from cocco.cli.options.hardware import PAPER_BUFFERS, hardware_at
 from cocco.cli.options.networks import counts
-from cocco.cli.options.options import NETWORK, add_json, add_unsupported
+from cocco.cli.options.options import NETWORK_HELP, add_json, add_unsupported
 from cocco.cli.options.output import print_answer, print_json
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.runs import check_no_network_option, network_of
@@ -20,7 +20,7 @@ from workloads.network.network import Network
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     parser.add_argument(
-        "network", metavar="NETWORK", nargs="?", help=f"{NETWORK}; or the folder of a run, for its network"
+        "network", metavar="NETWORK", nargs="?", help=f"{NETWORK_HELP}; or the folder of a run, for its network"
     )
     add_unsupported(parser)
     parser.add_argument(

@@ -10,15 +10,15 @@ from cocco.cli.options import values
 from cocco.cli.options.options import add_json
 from cocco.cli.options.output import file_path, print_answer
 from cocco.cli.options.usage import Parser, UsageError
-from cocco.memory.cacti import CELLS, NODES, find_cacti, table_from_cacti
-from cocco.output.text.plans.memory import table_text
+from cocco.memory.cacti import CELL_TYPES, PROCESS_NODES, find_cacti, table_from_cacti
+from cocco.output.text.plans.hardware import table_text
 from simulator.memory.reading import read_table
 from simulator.memory.reading import table_text as file_text
 from simulator.memory.table import MAX_ROWS, SramTable
 from simulator.technology import KiB
 from workloads.files import write_atomic
 
-SIZES = tuple(each * KiB for each in (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192))
+MACRO_SIZES = tuple(each * KiB for each in (32, 64, 128, 256, 512, 1024, 2048, 4096, 8192))
 
 
 def add_options(parser: Parser) -> None:
@@ -28,8 +28,8 @@ def add_options(parser: Parser) -> None:
         help="cacti: run it; FILE: a .csv of a memory compiler or OpenRAM, its columns known by name",
     )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the table (.csv)")
-    parser.add_argument("--node", choices=sorted(NODES), help="technology of CACTI (default: 22nm)")
-    parser.add_argument("--cells", choices=CELLS, help="cells of CACTI (default: hp, high performance)")
+    parser.add_argument("--node", choices=sorted(PROCESS_NODES), help="technology of CACTI (default: 22nm)")
+    parser.add_argument("--cells", choices=CELL_TYPES, help="cells of CACTI (default: hp, high performance)")
     parser.add_argument("--sizes", nargs="+", metavar="SIZE", type=values.size, help="default: 32KB to 8MB")
     parser.add_argument("--cacti", metavar="PROGRAM", help="the program (default: cacti on the PATH)")
     add_json(parser)
@@ -48,7 +48,7 @@ def run(options: Namespace) -> int:
 
 
 def _from_cacti(options: Namespace) -> SramTable:
-    sizes = options.sizes or SIZES
+    sizes = options.sizes or MACRO_SIZES
     if not 2 <= len(set(sizes)) <= MAX_ROWS:
         raise UsageError(f"--sizes needs 2 to {MAX_ROWS} different capacities, got {len(set(sizes))}")
     program = find_cacti(options.cacti)

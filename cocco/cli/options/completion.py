@@ -10,7 +10,7 @@ from typing import Any
 from cocco.cli.options.usage import UsageError
 
 SHELLS = ("bash", "zsh")
-NETWORKS = "_cocco_networks"  #: the shell function that completes what a NETWORK may be
+NETWORKS_FUNCTION = "_cocco_networks"  #: the shell function that completes what a NETWORK may be
 
 
 class Completion(argparse.Action):
@@ -34,7 +34,7 @@ def script(parser: argparse.ArgumentParser, shell: str) -> str:
     for command in _commands(parser):
         for action in command._actions:
             if (kind := _completes(action)) is not None:
-                action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS, "zsh": NETWORKS}  # type: ignore[attr-defined]
+                action.complete = getattr(shtab, kind, None) or {"bash": NETWORKS_FUNCTION, "zsh": NETWORKS_FUNCTION}  # type: ignore[attr-defined]
     text: str = shtab.complete(parser, shell=shell, root_prefix="cocco", preamble=_preamble())
     return text
 
@@ -48,7 +48,7 @@ def _completes(action: argparse.Action) -> str | None:
     """Return what completes a value, by the word that stands for it in --help; None where nothing does."""
     word = str(action.metavar or "")
     if "NETWORK" in word:
-        return NETWORKS
+        return NETWORKS_FUNCTION
     if "FILE" in word or "PLAN" in word:
         return "FILE"
     return "DIRECTORY" if word == "DIR" else None
@@ -60,6 +60,6 @@ def _preamble() -> dict[str, str]:
 
     names = " ".join(workloads.names())
     return {
-        "bash": f'{NETWORKS}() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}\n',
-        "zsh": f"{NETWORKS}() {{ compadd {names}; _files; }}\n",
+        "bash": f'{NETWORKS_FUNCTION}() {{ compgen -W "{names}" -- "$1"; compgen -f -- "$1"; }}\n',
+        "zsh": f"{NETWORKS_FUNCTION}() {{ compadd {names}; _files; }}\n",
     }

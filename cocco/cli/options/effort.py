@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 #            googlenet  randwire_a  nasnet
 #    quick        15.5        45.2   114.5
 #    normal       54.5       105.3   294.1
-START = 0.5  #: of any command
+START_SECONDS = 0.5  #: of any command
 PER_LAYER = 0.125  #: bounds and windows of any budget, and addresses of what is kept
 PER_PROOF = 0.115  #: and layer, at a normal effort: all memories together, before and after the search
 PER_ATTEMPT = 0.36  #: and layer, at a normal effort: exact search before it gives up, ...
@@ -63,7 +63,7 @@ def settle_samples(options: Namespace) -> None:
 def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
     """Return about how many seconds of one core a search takes where no proof ends it sooner, by counted work."""
     layers = sum(len(network.layers) for network in networks)
-    seconds = START + options.samples * PER_SEARCH * layers**LAYERS_POWER
+    seconds = START_SECONDS + options.samples * PER_SEARCH * layers**LAYERS_POWER
     if getattr(options, "keep", None) == "none" or getattr(options, "plain", False):
         return seconds
     proofs = float(level(options).times) * (PER_PROOF * layers + PER_ATTEMPT * min(layers, MOST_ATTEMPTED))

@@ -14,8 +14,14 @@ from workloads.errors import NetworkError
 from workloads.network.network import Network
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 
-SHOWN = 4  #: operators that a note names
-STEP = ("phase", "length", "past", "layers", "attention")  #: options of networks: all but the last of language models
+OPERATORS_SHOWN = 4  #: operators that a note names
+STEP_OPTIONS = (
+    "phase",
+    "length",
+    "past",
+    "layers",
+    "attention",
+)  #: options of networks: all but the last of language models
 
 
 def load(name: str, options: Namespace) -> Network:
@@ -28,7 +34,7 @@ def load(name: str, options: Namespace) -> Network:
 def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     _check_source(name)
-    asked = {key: value for key in STEP if (value := getattr(options, key, None)) is not None}
+    asked = {key: value for key in STEP_OPTIONS if (value := getattr(options, key, None)) is not None}
     attention = asked.pop("attention", "layers")
     if not _is_onnx(name):
         _check_extents(name, options)
@@ -40,8 +46,8 @@ def _read(name: str, options: Namespace) -> Network:
     _say_batches(network)
     passed = [note for note in network.notes if note.how == "passed"]
     if passed:
-        named = ", ".join(f"{note.node} ({note.op})" for note in passed[:SHOWN])
-        more = ", ..." if len(passed) > SHOWN else ""
+        named = ", ".join(f"{note.node} ({note.op})" for note in passed[:OPERATORS_SHOWN])
+        more = ", ..." if len(passed) > OPERATORS_SHOWN else ""
         print(
             f"cocco: note: {network.name}: {counted(len(passed), 'operator')} not understood; "
             f"their input is passed on: {named}{more}",
@@ -83,7 +89,7 @@ def _say_batches(network: Network) -> None:
     """Say on stderr which inputs have a batch that is read as 1."""
     batches = [note for note in network.notes if note.how == "batch"]
     if batches:
-        named = ", ".join(f"{note.node} ({note.op})" for note in batches[:SHOWN])
+        named = ", ".join(f"{note.node} ({note.op})" for note in batches[:OPERATORS_SHOWN])
         print(f"cocco: note: {network.name}: read with a batch of 1: {named}", file=sys.stderr)
 
 

@@ -13,27 +13,30 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.accelerator import PLANS
+from simulator.connected import CONNECTED
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
-NETWORK = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
+NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
     "every layer alone"
 )
-NETWORK_OR_RUN = f"{NETWORK}; or the folder of a run, for its network, plan and hardware"
+NETWORK_OR_RUN = f"{NETWORK_HELP}; or the folder of a run, for its network, plan and hardware"
 
 
 def add_network(parser: Parser, or_run: bool = False) -> None:
     """Add the one network that a command is about; or_run: whether a run may say which."""
     parser.add_argument(
-        "network", metavar="NETWORK|DIR" if or_run else "NETWORK", help=NETWORK_OR_RUN if or_run else NETWORK
+        "network",
+        metavar="NETWORK_HELP|DIR" if or_run else "NETWORK_HELP",
+        help=NETWORK_OR_RUN if or_run else NETWORK_HELP,
     )
     add_unsupported(parser)
 
 
 def add_networks(parser: Parser) -> None:
     """Add the networks that share a memory, and their weights."""
-    parser.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK)
+    parser.add_argument("networks", metavar="NETWORK_HELP", nargs="+", help=NETWORK_HELP)
     parser.add_argument(
         "--weights", type=values.number, nargs="+", metavar="W",
         help="how much each network counts, in the order of the networks; default: 1 each",
@@ -162,6 +165,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "--plans", choices=PLANS, default=unset,
         help="which kinds of plans may be used. all (default); paper: those of the paper, subgraphs that are held and "
         "single layers, with nothing kept on chip between subgraphs",
+    )  # fmt: skip
+    group.add_argument(
+        "--connected", choices=CONNECTED, default=unset,
+        help="what connects the layers of a subgraph. all: an edge, a common input, a concatenation; paper: an edge "
+        "between its own layers; default all",
     )  # fmt: skip
     group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default=unset,

@@ -12,8 +12,7 @@ from typing import Any, TypeVar
 
 from cocco.cli.options.usage import UsageError
 from cocco.effort.status import Interrupted
-from cocco.output.text.layout.tables import seen_tables
-from cocco.output.text.layout.wrapping import wrapped
+from cocco.output.text.layout.tables import seen_tables, wrapped
 
 CODES = {"infeasible": 1, "gave_up": 1}  #: exit codes of answers; all others are 0
 

@@ -12,7 +12,9 @@ from cocco.cli.options.effort import settle_samples
 from cocco.cli.options.usage import Parser, UsageError, Version
 
 PURPOSE = "Which on-chip memory to build for your networks, and how to run them on it."
-SIZES = "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
+SIZE_HELP = (
+    "A SIZE is a whole number of bytes, or a number with KB, MB or GB: 1 KB = 1 KiB = 1024 bytes, 1 MB = 1024 KB."
+)
 EXIT = (
     "exit status: 0 done; 1 no answer (infeasible, or a verification failed); 2 malformed input; 130 stopped by Ctrl-C"
 )
@@ -94,7 +96,7 @@ def _parser(filled: Collection[str]) -> Parser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
     for name, (purpose, more, sizes) in COMMANDS.items():
         description = f"{purpose[0].upper()}{purpose[1:]}. {more}".strip()
-        epilog = f"{SIZES} {EXIT}." if sizes else EXIT
+        epilog = f"{SIZE_HELP} {EXIT}." if sizes else EXIT
         command = commands.add_parser(name, help=purpose, description=description, epilog=epilog, allow_abbrev=False)
         if name in filled:
             import_module(f"cocco.cli.commands.{name}").add_options(command)

@@ -13,7 +13,7 @@ class UsageError(ValueError):
     """A command line that contradicts itself or lacks something: the message names the option and the rule."""
 
 
-NEAR = 0.75  #: share of letters that a word and the one that is meant have in common; our choice
+NEAREST_SHARE = 0.75  #: share of letters that a word and the one that is meant have in common; our choice
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -24,7 +24,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     >>> nearest("explor", ["explore", "pareto"])
     "; did you mean 'explore'?"
     """
-    close = get_close_matches(word.lower(), list(known), n=1, cutoff=NEAR)
+    close = get_close_matches(word.lower(), list(known), n=1, cutoff=NEAREST_SHARE)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 

@@ -6,11 +6,11 @@ import math
 import re
 from argparse import ArgumentTypeError
 
+from cocco.candidates.stream import MAX_SEED
 from cocco.problem.criteria import CRITERIA
 
-MAX_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
+HIGHEST_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
-MAX_SEED = 2**64 - 1  #: the random streams are keyed by 64 bits
 
 
 def address(text: str) -> str:
@@ -60,7 +60,7 @@ def capacity_range(text: str) -> tuple[int, int, int]:
 
 def count(text: str) -> int:
     """Return a whole number from 1."""
-    return _whole(text, 1, MAX_COUNT)
+    return _whole(text, 1, HIGHEST_COUNT)
 
 
 def counts(text: str) -> int | tuple[int, ...]:
@@ -73,7 +73,7 @@ def counts(text: str) -> int | tuple[int, ...]:
 
 def count_from_0(text: str) -> int:
     """Return a whole number from 0."""
-    return _whole(text, 0, MAX_COUNT)
+    return _whole(text, 0, HIGHEST_COUNT)
 
 
 def count_or_none(text: str) -> int | None:
@@ -83,7 +83,7 @@ def count_or_none(text: str) -> int | None:
     try:
         return count(text)
     except ArgumentTypeError:
-        raise ArgumentTypeError(f"must be 'none' or a whole number from 1 to {MAX_COUNT}; got {text!r}") from None
+        raise ArgumentTypeError(f"must be 'none' or a whole number from 1 to {HIGHEST_COUNT}; got {text!r}") from None
 
 
 def seed(text: str) -> int:

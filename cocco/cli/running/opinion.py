@@ -38,7 +38,7 @@ def add_prove(parser: Parser) -> None:
     )  # fmt: skip
 
 
-class Choice(NamedTuple):
+class RunSpace(NamedTuple):
     """What a run had to choose from in addition to its plan; empty for a plan file."""
 
     keep: str | None = None
@@ -47,11 +47,11 @@ class Choice(NamedTuple):
     note: str = ""  #: why there are no others, where a run had some
 
 
-class Asked(NamedTuple):
+class SecondOpinion(NamedTuple):
     """A second opinion, and what it is about."""
 
     opinion: Opinion
-    choice: Choice
+    choice: RunSpace
     is_placed: bool  #: whether the cheaper plan has addresses, or needs none
     space: tuple[str, ...]  #: the kinds of plans that were looked at
 
@@ -84,7 +84,7 @@ class Asked(NamedTuple):
         return content
 
 
-def second_opinion_of(options: Namespace, plan: str, network: Network, evaluation: Evaluation) -> Asked | None:
+def second_opinion_of(options: Namespace, plan: str, network: Network, evaluation: Evaluation) -> SecondOpinion | None:
     """Return what --prove found out about a plan that was evaluated; None where it is not asked, or does not fit."""
     if options.steps and not options.prove:
         raise UsageError(f"--steps {options.steps} is the budget of --prove; give that as well")
@@ -101,7 +101,7 @@ def second_opinion_of(options: Namespace, plan: str, network: Network, evaluatio
     is_placed = opinion.better is None or _is_placed(network, evaluation, *opinion.better[:2])
     if not is_placed:
         opinion = replace(opinion, status="gave_up")
-    return Asked(opinion, choice, is_placed, kinds_of_plans(accelerator, "auto" if keeps else "none"))
+    return SecondOpinion(opinion, choice, is_placed, kinds_of_plans(accelerator, "auto" if keeps else "none"))
 
 
 def _is_placed(network: Network, evaluation: Evaluation, plan: Partition, machine: Accelerator) -> bool:
@@ -112,10 +112,10 @@ def _is_placed(network: Network, evaluation: Evaluation, plan: Partition, machin
     return found is None or found.fits
 
 
-def _choice(path: Path, evaluation: Evaluation) -> Choice:
+def _choice(path: Path, evaluation: Evaluation) -> RunSpace:
     """Return what the run in a folder had to choose from: other memories only where all of the question is known."""
     if not path.is_dir():
-        return Choice()
+        return RunSpace()
     from cocco.output.folders.read.reading import Reader
     from cocco.output.folders.verified.made_for import RunFolder
     from cocco.output.folders.written.about import RESULT
@@ -125,13 +125,13 @@ def _choice(path: Path, evaluation: Evaluation) -> Choice:
     keep = settings.one_of("keep", ("auto", "none")) if "keep" in settings.content else None
     alpha, weights = run.result.optional("alpha"), settings.content.get("weights")
     if alpha is None or len(run.networks) > 1 or run.accelerator != evaluation.accelerator:
-        return Choice(keep, note="The run had more to decide: only this plan on this memory was looked at.")
+        return RunSpace(keep, note="The run had more to decide: only this plan on this memory was looked at.")
     if alpha <= 0 or not isinstance(weights, list) or not all(isinstance(each, (int, float)) for each in weights):
-        return Choice(
+        return RunSpace(
             keep, note="Only this plan on this memory was looked at: bytes alone say which memory costs less."
         )
     counted = run.accelerator.cores if run.result.content.get("count") == "all" else 1
-    return Choice(keep, _others(settings, run.accelerator), alpha * weights[0] / counted)
+    return RunSpace(keep, _others(settings, run.accelerator), alpha * weights[0] / counted)
 
 
 def _others(settings: Reader, chosen: Accelerator) -> tuple[Accelerator, ...]:

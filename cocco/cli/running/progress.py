@@ -20,7 +20,7 @@ LINE_SECONDS = 1.5  #: between two lines of one stage; our choice: nothing is si
 SEARCH = "search"
 
 
-class Shown:
+class StageView:
     """The stage that a search is in, as words.
 
     best: how a search says what it found so far, such as "best {:.6g}".
@@ -60,7 +60,7 @@ class Shown:
         self.stage = stage
 
 
-class Lines(Shown):
+class Lines(StageView):
     """A line for each stage, and for one that takes long one more every so often."""
 
     def __init__(self, samples: int, best: str, stream: TextIO) -> None:
@@ -81,7 +81,7 @@ class Lines(Shown):
             self.stream.flush()
 
 
-class Bar(Shown):
+class Bar(StageView):
     """A tqdm bar that restarts with each stage."""
 
     def __init__(self, samples: int, best: str, bar: Any) -> None:
@@ -108,7 +108,7 @@ class Bar(Shown):
 
 
 @contextmanager
-def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[Shown | None]:
+def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[StageView | None]:
     """Yield what shows a search: a bar on a terminal, lines if requested, else None."""
     if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm

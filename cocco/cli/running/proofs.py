@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from cocco.cli.options.hardware import DEFAULTS, MAPPER, flag
-from cocco.cli.options.networks import STEP
+from cocco.cli.options.networks import STEP_OPTIONS
 from cocco.exploration.answers.front import buffer_bytes
 from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import capacity
@@ -33,7 +33,7 @@ def proof(options: Namespace, network: str, result: Result, path: Path) -> str:
 def _as_read(options: Namespace) -> list[str]:
     """Return the options by which a network was read: which step of a language model, what of an ONNX file."""
     words = []
-    for key in STEP:
+    for key in STEP_OPTIONS:
         if (value := getattr(options, key, None)) is not None:
             words += [flag(key), str(value)]
     if getattr(options, "bits", None):

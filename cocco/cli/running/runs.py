@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import workloads
 from cocco.cli.options.hardware import DEFAULTS, PAPER_BUFFERS
-from cocco.cli.options.networks import STEP, load
+from cocco.cli.options.networks import STEP_OPTIONS, load
 from cocco.cli.options.usage import UsageError
 from cocco.output.text.plans.hardware import buffers, machine
 from simulator.accelerator import Accelerator
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from cocco.output.folders.read.front import FrontRun
     from cocco.output.folders.read.run import Run
     from cocco.output.folders.verified.made_for import RunFolder
-    from cocco.output.folders.verified.verify_run import Checked
+    from cocco.output.folders.verified.verify_run import CheckedRun
 
 LAYERWISE = "layerwise"
-OF_NETWORK = ("bits", "extents", *STEP)  #: options that say which network a name means
+OF_NETWORK = ("bits", "extents", *STEP_OPTIONS)  #: options that say which network a name means
 
 
 def is_run(text: str) -> bool:
@@ -107,7 +107,7 @@ def _asked(command: str, folder: Path) -> Namespace:
     return found
 
 
-def believe(folder: Path, known: Network | None = None, *, is_full: bool = False) -> Checked | None:
+def believe(folder: Path, known: Network | None = None, *, is_full: bool = False) -> CheckedRun | None:
     """Price the plans in the folder of a run again, so that nothing is believed; a note where they cannot be.
 
     known: stands for the network of its name where that cannot be read from here. is_full: compare what takes longer

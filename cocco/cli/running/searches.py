@@ -8,11 +8,15 @@ from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from cocco.cli.options.hardware import MAPPER
-from cocco.cli.options.output import CODES, print_answer, searched
+from cocco.cli.options.effort import say_expected
+from cocco.cli.options.hardware import MAPPER, machine_of, space_of
+from cocco.cli.options.networks import load
+from cocco.cli.options.options import keep_of
+from cocco.cli.options.output import CODES, output_path, print_answer, searched
 from cocco.cli.running.interrupts import STOPPED
 from cocco.cli.running.progress import shown as progress_shown
 from cocco.cli.running.resume import Resumed
@@ -31,7 +35,7 @@ Found = Result | Front | Limited | CoresAxis
 Progress = Callable[[int, int, Any], None]
 
 
-class Shown(NamedTuple):
+class ShownAnswer(NamedTuple):
     """How an answer is shown and saved."""
 
     content: dict[str, Any]  #: what --json prints
@@ -46,7 +50,7 @@ def run_search(
     folder: Path | None,
     files: Sequence[str],
     find: Callable[[Progress | None], Found],
-    show: Callable[[Any], Shown],
+    show: Callable[[Any], ShownAnswer],
     best: str,
     resumed: Callable[[], Resumed] | None = None,
 ) -> int:
@@ -82,22 +86,52 @@ def run_search(
     return STOPPED if is_stopped else CODES.get(found.status, 0)
 
 
-def about(
-    options: Namespace, settings: dict[str, Any], found: Found, result: dict[str, Any], seconds: float
-) -> dict[str, Any]:
-    """Return what result.json holds."""
-    return About(options.line, settings, options.seed, versions(), found.engine, round(seconds, 3), result).to_json()
+class Asked(NamedTuple):
+    """What a search over memories is asked: its options, its networks, its memories, and the folder of its answer."""
+
+    options: Namespace
+    networks: list[Network]
+    space: Space
+    folder: Path | None
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """The arguments that all these searches take."""
+        names = ("samples", "seed", "weights", "tile_rule", "engine", "threads", "count", "workers", "dask")
+        found = {"space": self.space, "keep": keep_of(self.options), "level": self.options.effort}
+        return found | {name: getattr(self.options, name) for name in names} | machine_of(self.options)
+
+    def settings(self, keys: Sequence[str], **more: Any) -> dict[str, Any]:
+        """Return what a run folder keeps of the question: networks, weights, space, these options, and more of them."""
+        options = Namespace(**vars(self.options) | more)
+        mapper, space = getattr(options, "mapper", MAPPER), asdict(self.space)
+        return {
+            "networks": [network.name for network in self.networks],
+            "weights": options.weights or [1.0] * len(self.networks),
+            "space": {"shared_buffer": space} if isinstance(self.space, SharedBuffer) else space,
+            **{key: getattr(options, key) for key in keys},
+            "technology": options.technology.to_json(),
+            **({} if mapper == MAPPER else {"mapper": mapper}),
+            **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
+            "keep": keep_of(options),
+        }
+
+    def about(self, settings: dict[str, Any], found: Found, result: dict[str, Any], seconds: float) -> dict[str, Any]:
+        """Return what result.json holds."""
+        line, seed = self.options.line, self.options.seed
+        return About(line, settings, seed, versions(), found.engine, round(seconds, 3), result).to_json()
+
+    def search(
+        self, files: Sequence[str], find: Callable[[Progress | None], Found], show: Callable[[Any], ShownAnswer],
+        best: str, initial: Any = (),
+    ) -> int:  # fmt: skip
+        """Say what it will take, and search so that it can be resumed."""
+        say_expected(self.options, self.networks)
+        resumed = partial(Resumed, self.options, self.folder, self.networks, initial)
+        return run_search(self.options, self.folder, files, find, show, best, resumed)
 
 
-def settings_of(options: Namespace, networks: Sequence[Network], space: Space, keys: Sequence[str]) -> dict[str, Any]:
-    """Return what a run folder keeps of the question: networks, weights, space and these options."""
-    mapper = getattr(options, "mapper", MAPPER)
-    return {
-        "networks": [network.name for network in networks],
-        "weights": options.weights or [1.0] * len(networks),
-        "space": {"shared_buffer": asdict(space)} if isinstance(space, SharedBuffer) else asdict(space),
-        **{key: getattr(options, key) for key in keys},
-        "technology": options.technology.to_json(),
-        **({} if mapper == MAPPER else {"mapper": mapper}),
-        **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
-    }
+def asked_of(options: Namespace) -> Asked:
+    """Return what the options ask."""
+    space = space_of(options)
+    return Asked(options, [load(name, options) for name in options.networks], space, output_path(options.output))

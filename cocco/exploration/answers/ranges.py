@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simulator.partition.partition import Partition
 
 Kind = Literal["within", "open", "outside"]
-KINDS: tuple[Kind, ...] = ("within", "open", "outside")
+RANGE_KINDS: tuple[Kind, ...] = ("within", "open", "outside")
 MARGINS = (0.01, 0.03)  #: of the cost; our choice: what a layout or another compiler version may change
 LISTED = 4096  #: sizes up to which all are listed, so that a page has the whole front; our choice: a megabyte
 
@@ -76,7 +76,7 @@ class Candidate:
         return content
 
 
-class Band(NamedTuple):
+class SizeBand(NamedTuple):
     """Neighbouring candidates of one buffer of the same kind."""
 
     low: int  #: bytes
@@ -84,7 +84,7 @@ class Band(NamedTuple):
     kind: Kind
 
 
-def band_edges(sizes: Sequence[int], band: Band) -> tuple[float, float]:
+def band_edges(sizes: Sequence[int], band: SizeBand) -> tuple[float, float]:
     """Return where a band is drawn, in KB: halfway to the next sizes, so that a band of one size is visible."""
     first, last = sizes.index(band.low), sizes.index(band.high)
     before = sizes[first - 1] if first else band.low
@@ -128,17 +128,17 @@ class Ranges(Shown):
         """Whether sizes lie on one axis: one shared buffer."""
         return len(self.candidates[0].buffers) == 1
 
-    def bands(self, margin: float) -> tuple[Band, ...]:
+    def bands(self, margin: float) -> tuple[SizeBand, ...]:
         """Return the sizes of the only buffer, ascending; neighbouring sizes of one kind form a band."""
         if not self.is_one_buffer:
             raise ValueError("sizes of two buffers lie in no band; use of_kind")
-        found: list[Band] = []
+        found: list[SizeBand] = []
         for each in self.candidates:
             size, kind = each.size_bytes, each.kind(self.most(margin))
             if found and found[-1].kind == kind:
                 found[-1] = found[-1]._replace(high=size)
             else:
-                found.append(Band(size, size, kind))
+                found.append(SizeBand(size, size, kind))
         return tuple(found)
 
     def facts(self) -> dict[str, object]:
@@ -162,7 +162,7 @@ class Ranges(Shown):
         margins = []
         for margin in MARGINS:
             content: dict[str, Any] = {"percent": 100 * margin}
-            content |= {kind: self.count(kind, margin) for kind in KINDS}
+            content |= {kind: self.count(kind, margin) for kind in RANGE_KINDS}
             if self.is_one_buffer:
                 content["bands"] = [band._asdict() for band in self.bands(margin) if band.kind != "outside"]
             margins.append(content)

@@ -11,7 +11,7 @@ from cocco.candidates.judge import judged_plans
 from cocco.candidates.rounding import SAME
 from cocco.effort.planned import Memory, Planned
 from cocco.exploration.answers.front import FrontPoint
-from cocco.exploration.memories.solved import Memories, Steps
+from cocco.exploration.memories.solved import Memories, StepBudget
 from cocco.exploration.question.question import Question
 from cocco.problem.criteria import MEMORY, metrics_of
 from cocco.problem.names import Metric
@@ -33,7 +33,7 @@ def of_value(problem: Problem, metric: Metric) -> Problem:
     return replace(problem, objective=objective, chosen_by=problem.metric)
 
 
-def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], most: Steps) -> SolvedPoints:
+def solved_points(question: Question, plane: Plane, chosen: Sequence[Memory], most: StepBudget) -> SolvedPoints:
     """Return the cheapest plans of these memories in each metric of the objectives.
 
     With two objectives, one of which depends on the memory alone, only plans that beat those of all smaller memories

@@ -49,58 +49,82 @@ def prove(
     per_memory: steps that one memory may take; in_total: all steps. If it finds better plans, the simulator has
     confirmed their price.
     """
-    given, table, left, is_stopped = best, Memories(problem, engine), dict[Memory, float](), False
-    solved: list[Planned] = []
-    in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
-    in_full: dict[Memory, float] = {}  # and where it got its budget
-    steps = spent = 0
-
-    def asked(memory: Memory, share: int) -> tuple[Memory, int, float, bool]:
-        known, most = math.inf if best is None else best.cost, per_memory // share if share else AGAIN * per_memory
-        return memory, min(most, in_total - spent), known, share > 0
-
-    def is_open(memory: Memory, share: int) -> bool:
-        known = math.inf if best is None else best.cost
-        is_tried = in_vain.get(memory) == known or (share == 1 and in_full.get(memory) == known)
-        return left[memory] < known and not is_tried
-
+    search = _Search(problem, best, engine, per_memory, in_total)
+    is_stopped = False
     try:
-        left = table.stairs.bound
-        order = _Order(problem, None if best is None else best.memory)
-        while spent < in_total and (following := order.next(is_open)) is not None:
-            memory, share = following
-            known = math.inf if best is None else best.cost
-            done = sum([bound >= known for bound in left.values()])
-            tell("proof", done, len(left), "memories", best=known, bound=min(left.values()))
-            table.ahead(asked(*each) for each in order.likely(following, is_open))
-            found = table.solve(*asked(*following))
-            steps += found.steps
-            spent += found.steps // 2 if found.is_decided else found.steps
-            if not found.is_decided:
-                left[memory] = max(left[memory], found.bound)
-                in_full |= {memory: known} if share == 1 else {}
-                in_vain |= {memory: known} if found.is_wide else {}
-            else:
-                left[memory] = known
-                if found.best is not None:
-                    solved.append(found.best)
-                    left[memory] = found.best.cost
-                    best = carried_down(problem, found.best) if found.best.cost < known else best
-                elif best is not None and best.memory == memory:  # brought from another one: it is the cheapest there
-                    solved.append(best)
-            order.count(memory, found.is_decided, bool(solved))
+        search.run()
     except KeyboardInterrupt:
         is_stopped = True
-    least = min(left.values(), default=0.0)
-    if best is None:
-        return Proof(None, least, False, steps, tuple(solved), is_stopped)
+    found, least, solved = search.best, min(search.left.values(), default=0.0), search.solved
+    if found is None:
+        return Proof(None, least, False, search.steps, tuple(solved), is_stopped)
     if problem.keep == "none" and problem.buffers and not is_stopped:
-        table.stairs.climb(best.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
-        least = table.stairs.least
-    is_optimal, plans = least >= best.cost, best.plans
-    best = best if best is given else confirmed(problem, best)
-    solved = [best if each.plans is plans and each.memory == best.memory else each for each in solved]
-    return Proof(best, best.cost if is_optimal else min(best.cost, least), is_optimal, steps, tuple(solved), is_stopped)
+        stairs = search.table.stairs
+        stairs.climb(found.cost, no_limit, lambda memory, *_: forced_step(problem, memory), LOOKS)
+        least = stairs.least
+    is_optimal, plans = least >= found.cost, found.plans
+    found = found if found is best else confirmed(problem, found)
+    solved = [found if each.plans is plans and each.memory == found.memory else each for each in solved]
+    bound = found.cost if is_optimal else min(found.cost, least)
+    return Proof(found, bound, is_optimal, search.steps, tuple(solved), is_stopped)
+
+
+class _Search:
+    """The memories of a problem, solved one after another while they are open; what it knows is there at any time."""
+
+    def __init__(
+        self, problem: Problem, best: Planned | None, engine: EngineName, per_memory: int, in_total: int
+    ) -> None:
+        self.problem, self.best, self.per_memory, self.in_total = problem, best, per_memory, in_total
+        self.table, self.left = Memories(problem, engine), dict[Memory, float]()
+        self.solved: list[Planned] = []
+        self.in_vain: dict[Memory, float] = {}  # by memory the cost below which it was searched, where no budget helps
+        self.in_full: dict[Memory, float] = {}  # and where it got its budget
+        self.steps = self.spent = 0
+
+    @property
+    def known(self) -> float:
+        """The cost of the best plans."""
+        return math.inf if self.best is None else self.best.cost
+
+    def run(self) -> None:
+        """Solve the memories in their order, within the budgets."""
+        self.left = self.table.stairs.bound
+        order = _Order(self.problem, None if self.best is None else self.best.memory)
+        while self.spent < self.in_total and (following := order.next(self._is_open)) is not None:
+            done = sum([bound >= self.known for bound in self.left.values()])
+            tell("proof", done, len(self.left), "memories", best=self.known, bound=min(self.left.values()))
+            self.table.ahead(self._asked(*each) for each in order.likely(following, self._is_open))
+            is_decided = self._solve(*following)
+            order.count(following[0], is_decided, bool(self.solved))
+
+    def _is_open(self, memory: Memory, share: int) -> bool:
+        known = self.known
+        is_tried = self.in_vain.get(memory) == known or (share == 1 and self.in_full.get(memory) == known)
+        return self.left[memory] < known and not is_tried
+
+    def _asked(self, memory: Memory, share: int) -> tuple[Memory, int, float, bool]:
+        most = self.per_memory // share if share else AGAIN * self.per_memory
+        return memory, min(most, self.in_total - self.spent), self.known, share > 0
+
+    def _solve(self, memory: Memory, share: int) -> bool:
+        """Solve a memory with a share of its budget, and return whether it is decided."""
+        found, known = self.table.solve(*self._asked(memory, share)), self.known
+        self.steps += found.steps
+        self.spent += found.steps // 2 if found.is_decided else found.steps
+        if not found.is_decided:
+            self.left[memory] = max(self.left[memory], found.bound)
+            self.in_full |= {memory: known} if share == 1 else {}
+            self.in_vain |= {memory: known} if found.is_wide else {}
+            return False
+        self.left[memory] = known
+        if found.best is not None:
+            self.solved.append(found.best)
+            self.left[memory] = found.best.cost
+            self.best = carried_down(self.problem, found.best) if found.best.cost < known else self.best
+        elif self.best is not None and self.best.memory == memory:  # brought from another one: it is the cheapest there
+            self.solved.append(self.best)
+        return True
 
 
 class _Order:

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.staircase import Staircase
 from cocco.candidates.rounding import SUMMED
-from cocco.effort.budgets import KEPT_STEPS, MAX_STATES, PLAIN_STEPS
+from cocco.effort.budgets import MAX_STATES, PROOF_STEPS
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.work_units import once, precompute, stored
 from cocco.problem.floor import floor_between
@@ -39,7 +39,7 @@ class Solved(NamedTuple):
     is_wide: bool = False  #: where it is not known: a larger budget does not help
 
 
-class Steps:
+class StepBudget:
     """Budgets: steps for one memory and for all together, and how many memories in a row may give up (None: any)."""
 
     def __init__(self, per_memory: int, in_total: float = math.inf, failures: int | None = None) -> None:
@@ -64,7 +64,7 @@ class Memories:
     def __init__(self, problem: Problem, engine: EngineName) -> None:
         self.problem, self.engine = problem, engine
         self.below = math.inf  # only plans that cost less are sought
-        self.quick = KEPT_STEPS if problem.keep == "auto" else PLAIN_STEPS
+        self.quick, *_ = PROOF_STEPS[problem.keep]
 
     @cached_property
     def stairs(self) -> Staircase:
@@ -82,7 +82,7 @@ class Memories:
         """
         return once(solve, self.problem, memory, self.engine, most, below, is_alike)
 
-    def next(self, order: Sequence[Memory], most: Steps) -> Iterator[tuple[Memory, Solved]]:
+    def next(self, order: Sequence[Memory], most: StepBudget) -> Iterator[tuple[Memory, Solved]]:
         """Solve the memories that no bound rules out, in an order; ends with the order or the steps.
 
         The caller may lower `below` from one memory to the next.

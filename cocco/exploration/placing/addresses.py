@@ -1,26 +1,72 @@
-"""Give an answer its addresses: a plan without them is changed, cheapest change first, until every region has one.
+"""Give answers and points of fronts their addresses: a plan without them is changed, cheapest change first.
 
 The search itself prices bytes. Where addresses need more room (docs/allocation.md says when), its winner is repaired
 instead of searching again (our choice). Without kept tensors, each failing subgraph is cut at the point of its
-topological order that costs least; with kept tensors see repair.py.
+topological order that costs least; with kept tensors see repair.py. A changed point of a front may cost more. Then
+others may be better, and these get their addresses in turn.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from cocco.allocation.address_map import AddressMap, address_map
 from cocco.candidates.genome import Genome, connected_parts, groups_of
 from cocco.candidates.judge import Judged, judged
 from cocco.candidates.stream import CUTS, Stream
+from cocco.exploration.answers.front import FrontPoint, best_points
 from cocco.exploration.answers.result import Result
 from cocco.exploration.placing.repair import repaired_plans
+from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Pricer, Sample
 from simulator.accelerator import Accelerator
 from simulator.partition.partition import Partition
 
+Key = Callable[[tuple[float, ...]], tuple[float, ...]]
 MAX_CUTS = 256  #: our choice: of one answer; each makes its subgraph smaller, so most plans need a handful
+
+
+def placed_point(plane: Plane, point: FrontPoint) -> FrontPoint:
+    """Return a point changed until all kept tensors have addresses (`placed`, if found); `moved` lists the changes."""
+    if point.placed is not None or not any(plan.keep for plan in point.plans):
+        return point
+    problem = plane.problem
+    plans, moved, placed = repaired_plans(problem, point.accelerator, point.plans, needs_pairs=False)
+    point = replace(point, moved=moved, placed=placed)
+    if not moved:
+        return point
+    evaluations = problem.evaluations(plans, point.accelerator)
+    return replace(
+        point, values=plane.judged(evaluations), plans=tuple(each.plan for each in evaluations), evaluations=evaluations
+    )
+
+
+def placed_front(plane: Plane, points: Sequence[FrontPoint]) -> tuple[tuple[FrontPoint, ...], bool]:
+    """Return the points that no other beats once all have addresses, and whether none became worse by that."""
+    pool, is_same = list(points), True
+    while True:
+        best, is_done = best_points(pool), True
+        for point in best:
+            found = placed_point(plane, point)
+            if found is not point:
+                is_same &= found.values == point.values and bool(found.placed)
+                is_done &= found.values == point.values
+                pool = [found if each is point else each for each in pool]
+        if is_done:
+            return best_points(pool), is_same
+
+
+def best_placed(plane: Plane, points: Sequence[FrontPoint], key: Key) -> FrontPoint:
+    """Return the best point that has addresses; one without only if no other is left."""
+    pool = list(points)
+    while True:
+        point = min(pool, key=lambda each: (each.placed is False, key(each.values)))
+        found = placed_point(plane, point)
+        if found is point:
+            return point
+        pool = [found if each is point else each for each in pool]
 
 
 def with_addresses(problem: Problem, result: Result, needs_pairs: bool = True) -> Result:

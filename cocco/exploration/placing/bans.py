@@ -43,11 +43,11 @@ class _Step(NamedTuple):
 UNKNOWN = _Step(0, 0, 0, False)
 
 
-class Trail(NamedTuple):
+class WayTrail(NamedTuple):
     """A way, as a linked list: its last step and the steps before it."""
 
     step: NearStep
-    before: Trail | None
+    before: WayTrail | None
 
 
 class Ways:
@@ -76,7 +76,7 @@ class Ways:
         is a lower bound for all ways.
         """
         near, left = self.near, self.near.left
-        queue: list[tuple[float, int, int, int, int, float, Trail | None]] = [(left[0], 0, 0, 0, 0, 0.0, None)]
+        queue: list[tuple[float, int, int, int, int, float, WayTrail | None]] = [(left[0], 0, 0, 0, 0, 0.0, None)]
         masks: dict[int, list[int]] = {}
         pushed = looked = 0
         while queue:
@@ -100,7 +100,7 @@ class Ways:
                 if after is None or any(not each & ~after for each in masks.get(step.after, ())):
                     continue
                 pushed += 1
-                there = step.after, after, cost + step.price, Trail(step, trail)
+                there = step.after, after, cost + step.price, WayTrail(step, trail)
                 heappush(queue, (bound, -self.layers[step.after], pushed, *there))
         return None, below, looked
 
@@ -152,7 +152,7 @@ def _holds(sizes: tuple[int, ...], least: tuple[int, ...]) -> bool:
     return len(least) <= len(sizes) and all(small <= large for small, large in zip(least, sizes))
 
 
-def _steps_of(trail: Trail | None) -> list[NearStep]:
+def _steps_of(trail: WayTrail | None) -> list[NearStep]:
     found = []
     while trail is not None:
         found.append(trail.step)

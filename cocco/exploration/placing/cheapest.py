@@ -30,10 +30,10 @@ from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
 
-ROUNDS = 64  #: plans that are asked for addresses; our choice
+PLANS_TRIED = 64  #: plans that are asked for addresses; our choice
 
 
-class Placed(NamedTuple):
+class PlacedPlan(NamedTuple):
     """The cheapest plan with addresses (None: none found below the limit), and a cost that no such plan undercuts."""
 
     plan: Partition | None
@@ -41,7 +41,7 @@ class Placed(NamedTuple):
     steps: int  #: of the exact search
 
 
-def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool) -> Placed | None:
+def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool) -> PlacedPlan | None:
     """Return the cheapest plan with addresses that costs less than `below`; None if its graph exceeds the budgets.
 
     problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan must also
@@ -52,7 +52,7 @@ def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, 
         return None
     search = _Search(problem, near, needs_pairs)
     plan, bound = search.cheapest(below)
-    return Placed(plan, bound, taken)
+    return PlacedPlan(plan, bound, taken)
 
 
 class _Search:
@@ -74,7 +74,7 @@ class _Search:
     def cheapest(self, below: float) -> tuple[Partition | None, float]:
         """Return the cheapest plan with addresses below a cost, and a cost that no other such plan undercuts."""
         looks, least = NEXT_LOOKS, 0.0
-        for _ in range(ROUNDS):
+        for _ in range(PLANS_TRIED):
             way, least, looked = self.ways.cheapest(below, looks)
             looks -= looked
             if way is None:

@@ -17,7 +17,7 @@ from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.result import Result
-from cocco.exploration.memories.solved import Memories, Steps
+from cocco.exploration.memories.solved import Memories, StepBudget
 from cocco.exploration.question.question import Question
 from cocco.problem.problem import Problem
 
@@ -35,7 +35,7 @@ def in_other_memories(question: Question, found: Result, place: Placing) -> Resu
     table.below = best.cost if best.placed else math.inf
     tell("other memories", 0, OTHER_MEMORIES, "memories")
     steps = question.budget(OTHER_STEPS)
-    for number, (_, solved) in enumerate(islice(table.next(nearest, Steps(steps)), OTHER_MEMORIES), 1):
+    for number, (_, solved) in enumerate(islice(table.next(nearest, StepBudget(steps)), OTHER_MEMORIES), 1):
         tell("other memories", number, OTHER_MEMORIES, "memories")
         if solved.best is None:
             continue

@@ -22,7 +22,7 @@ from cocco.exploration.memories.solved import Memories, given_in, value_of
 from cocco.exploration.placing.cheapest import placed_plan
 from cocco.exploration.question.question import Question
 
-FAR = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
+FAR_ABOVE = 1.01  #: times the bound: where nothing has addresses yet, plans up to there are sought; our choice
 
 
 def proved(question: Question, found: Result, needs_pairs: bool) -> Result:
@@ -45,7 +45,7 @@ class _Proof:
 
     def __init__(self, question: Question, found: Result, bound: float, needs_pairs: bool) -> None:
         self.question, self.problem, self.found, self.bound = question, question.problem, found, bound
-        self.below = found.cost if found.placed else FAR * bound
+        self.below = found.cost if found.placed else FAR_ABOVE * bound
         self.table, self.needs_pairs, self.least = Memories(self.problem, question.engine), needs_pairs, math.inf
         self.best: Planned | None = None
 

@@ -21,7 +21,7 @@ from cocco.bounds.cheapest import step_totals
 from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
-from cocco.exploration.placing.slack import SHARES, Slack
+from cocco.exploration.placing.slack import ROOM_SHARES, Slack
 from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.question import KeptStep
 from simulator.accelerator import Accelerator
@@ -34,8 +34,8 @@ from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
 from simulator.partition.steps import Step, steps_of
 
-MOVES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
-ROUNDS = 4  #: in which a plan is solved again in the same less room; our choice
+MOST_CHANGES = 256  #: our choice: of one plan; each takes bytes out of the steps that lack addresses
+SLACK_ROUNDS = 4  #: in which a plan is solved again in the same less room; our choice
 TRIES = 64  #: plans that are asked for addresses before the next move; our choice
 
 Key = tuple[tuple[tuple[int, ...], ...], tuple[KeptInterval, ...]]  #: what tells plans apart
@@ -77,7 +77,7 @@ class Repair:
         """Return a plan with addresses, reached by the cheapest changes one after another; None if none was found."""
         moves, seen, done = list(before), {_key(plan)}, dict[Memory, int]()
         self.looks = 0
-        while len(moves) < MOVES and self.looks < MOVE_LOOKS:
+        while len(moves) < MOST_CHANGES and self.looks < MOVE_LOOKS:
             self.looks += len(plan)
             open_ = self._first_open(make_plan(self.priced(plan)), done)
             if open_ is None:
@@ -97,8 +97,8 @@ class Repair:
     def _tightened(self, plan: Partition) -> tuple[Partition, list[Moved]]:
         """Return a plan that costs no more and takes less room where it lacked addresses, if found, and the moves."""
         slack, moves, most = Slack(self.problem), list[Moved](), self.cost(plan)
-        for share in SHARES:
-            for _ in range(ROUNDS):
+        for share in ROOM_SHARES:
+            for _ in range(SLACK_ROUNDS):
                 open_ = self._first_open(make_plan(self.priced(plan)), {})
                 if open_ is None:
                     return plan, moves
@@ -134,7 +134,7 @@ class Repair:
         If there is none, the change that comes nearest, and 0. None if no change fits by its bytes, or all were seen.
         """
         fitting: list[tuple[float, int, Change]] = []
-        for change in changes(self.network, plan, where):
+        for change in changes(self.network, plan, where, self.accelerator.connection):
             if _key(change.plan) in seen:
                 continue
             self.looks += len(change.plan)

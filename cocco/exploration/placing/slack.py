@@ -20,8 +20,8 @@ from cocco.search.exact.window import Limits
 from simulator.accelerator import Accelerator
 from simulator.partition.partition import Partition
 
-SHARES = (128, 64, 32, 16)  #: the room is less by one part in so many; our choice
-WORD = 64  #: bytes; what is left stays a multiple of it; our choice
+ROOM_SHARES = (128, 64, 32, 16)  #: the room is less by one part in so many; our choice
+ROOM_WORD = 64  #: bytes; what is left stays a multiple of it; our choice
 BESIDE = 8  #: steps before and after those without addresses that are solved with them; our choice
 
 
@@ -38,7 +38,7 @@ class Slack:
     def tightened(self, plan: Partition, where: range, share: int) -> Partition | None:
         """Return a plan that costs no more and takes less room in these steps; None if none was found."""
         network, accelerator = self.problem.networks[0], self.problem.accelerator
-        less = accelerator.activation_capacity // share // WORD * WORD
+        less = accelerator.activation_capacity // share // ROOM_WORD * ROOM_WORD
         left = SLACK_STEPS - self.steps
         if not less or left <= 0:
             return None

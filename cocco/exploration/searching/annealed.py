@@ -22,8 +22,10 @@ from cocco.problem.problem import Problem, in_memory
 from cocco.search.baselines.annealing import BLOCK, Cooling, Walk, blocks_of
 from cocco.search.pricing.genomes import Pricer, Sample
 
-STEPS = 10  #: of a walk count as one sample: each changes a few subgraphs, most of which had a price before; our choice
-LEAST_SAMPLES = 100  #: below, nothing is annealed; our choice: walks of a hundred steps find little
+STEPS_PER_SAMPLE = (
+    10  #: of a walk count as one sample: each changes a few subgraphs, most of which had a price before; our choice
+)
+LEAST_ANNEALED = 100  #: below, nothing is annealed; our choice: walks of a hundred steps find little
 MERGE = 0.1  #: share of merge-subgraph: with more of them most steps make what does not fit; our choice
 OTHERS = (-1, 1, -2, 2, -4, 4)  #: sizes of a buffer from that of the best genome; our choice
 WARM, COLD, LAST = (0.4, 0.7), (0.25, 0.1), (0.35, 0.3)  #: share of the samples, first temperature over cost per layer
@@ -44,8 +46,8 @@ def annealed(
 ) -> Annealed:
     """Return what walks find that start from a partition in a memory (positions of its candidates).
 
-    All together take at most `samples` samples of STEPS steps each. On given hardware there are a warm walk and a last
-    one only.
+    All together take at most `samples` samples of STEPS_PER_SAMPLE steps each. On given hardware there are a warm walk
+    and a last one only.
     """
     walks = _Walks(problem, samples, seed, engine)
     share, is_stopped = WARM[0] if problem.buffers else 1 - LAST[0], False
@@ -80,7 +82,7 @@ class _Walks:
         self.samples += 1
         if start.cost == math.inf:  # a layer does not run there
             return start
-        count = max(0, samples - 1) * STEPS // BLOCK
+        count = max(0, samples - 1) * STEPS_PER_SAMPLE // BLOCK
         cooling = Cooling(temperature / self.problem.size, END / self.problem.size)
         make = blocks_of(in_memory(self.problem, memory), self.seed, self.settings, self.engine, cooling)
         walk = Walk(Genome(start.genome.labels, ()), start.value, start.value)
@@ -89,7 +91,7 @@ class _Walks:
             tell("annealing", self.samples, self.wanted, "samples")
             done, best, walk = make(first, range(block, count), count, walk)
             block += done
-            self.samples += done * BLOCK // STEPS
+            self.samples += done * BLOCK // STEPS_PER_SAMPLE
             if best is not None:
                 cost = self.problem.objective.cost(best.value, machine)
                 self.found[-1] = Sample(Genome(best.genome.labels, memory), best.value, cost)

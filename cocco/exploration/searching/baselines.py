@@ -24,9 +24,9 @@ from cocco.search.genetic.engine import make_engine
 from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import Sample
 
-LEAST = 3  #: memories that are asked, beside that of the best genome and near ones
+LEAST_MEMORIES = 3  #: memories that are asked, beside that of the best genome and near ones
 LAYERS_PER_SAMPLE = 0.25  #: of all memories together, of larger searches; our choices: a few percent of what they take
-MOVES = 8  #: near memories that are asked at most
+NEARBY_MEMORIES = 8  #: near memories that are asked at most
 
 
 @stored
@@ -47,13 +47,13 @@ def grouped(problem: Problem, memory: Memory, engine: EngineName) -> Grouped:
 def better_of_baselines(question: Question, best: Sample) -> Sample:
     """Return the cheapest partition of greedy and dp in some memories, or the best genome of a search if cheaper."""
     problem, at = question.problem, best.genome.capacities
-    spread = list(_spread(problem, at, max(LEAST, int(LAYERS_PER_SAMPLE * question.samples) // problem.size)))
+    spread = list(_spread(problem, at, max(LEAST_MEMORIES, int(LAYERS_PER_SAMPLE * question.samples) // problem.size)))
     for number, memory in enumerate(spread):
         precompute(grouped, ((problem, each, question.engine) for each in spread[number:]))
         tell("greedy and dp", number, len(spread), "memories", best=best.cost)
         best = _better(question, best, memory)
     asked, moves = set(spread), 0
-    while moves < MOVES:
+    while moves < NEARBY_MEMORIES:
         near = [memory for memory in neighbours(problem, best.genome.capacities) if memory not in asked]
         if not near or best.genome.capacities == at:
             break

@@ -21,7 +21,7 @@ from cocco.search.genetic.nsga import Cloud, nsga
 from cocco.search.genetic.population import Population
 from cocco.search.pricing.compiled import subgraph_costs
 
-FOUNDERS = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
+FOUNDER_MEMORIES = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
 FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
 
 
@@ -63,10 +63,10 @@ def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.nd
     start = Population.empty(0, problem.size), np.zeros((0, len(cloud.plane.names)))
     if not question.settings.seeds or question.samples < problem.size:
         return start, found
-    for number in range(FOUNDERS):
+    for number in range(FOUNDER_MEMORIES):
         if cloud.samples > FOUNDING * question.samples:
             break
-        share = (number + 1) / (FOUNDERS + 1)
+        share = (number + 1) / (FOUNDER_MEMORIES + 1)
         memory = [int(share * len(sizes)) for sizes in problem.candidates]
         given = in_memory(problem, memory)
         prices = subgraph_costs(given, question.engine)

@@ -26,13 +26,13 @@ from cocco.problem.problem import Problem
 from cocco.search.genetic.population import Population
 from cocco.search.genetic.trace import Trace
 
-PARTS = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
-LEAST_SAMPLES = 100_000  #: of a search that is divided; our choice: below, each would end too early
-LAST = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
+PARALLEL_SEARCHES = 4  #: searches beside each other; our choice: two, three or four workers have enough to do
+LEAST_DIVIDED = 100_000  #: of a search that is divided; our choice: below, each would end too early
+LAST_SHARE = 0.12  #: share of the samples of the search from the best of all; our choice: it runs by itself
 
 
 @stored
-class Part(NamedTuple):
+class SearchPart(NamedTuple):
     """What one search found: the state of its trace, and the best genomes of its populations."""
 
     trace: tuple[dict[str, Any], dict[str, np.ndarray]]
@@ -52,7 +52,7 @@ def search(question: Question) -> Trace:
 def is_divided(question: Question) -> bool:
     """Return whether there are enough samples for several searches."""
     settings = question.settings
-    return question.samples >= LEAST_SAMPLES and settings.islands > 1 and not settings.operators
+    return question.samples >= LEAST_DIVIDED and settings.islands > 1 and not settings.operators
 
 
 def divided_search(question: Question, found: Founders) -> Trace:
@@ -90,25 +90,25 @@ def divided_search(question: Question, found: Founders) -> Trace:
 def search_part(
     problem: Problem, samples: int, before: int, wanted: int, seed: int, settings: Settings, found: Founders,
     initial: list[list[int]], engine: EngineName,
-) -> Part:  # fmt: skip
+) -> SearchPart:  # fmt: skip
     """Return what one search finds; before, wanted: samples of the searches before it and of all, for its progress."""
     left: list[Population] = []
     question = Question(problem, samples, seed, settings, engine, progress=_told(before, wanted, None), initial=initial)
     trace = one_search(question, found, left=left)
     best = best_of([Population.of([trace.best], problem.size), *left], _share(settings))
-    return Part(trace.state(), best, trace.is_stopped)
+    return SearchPart(trace.state(), best, trace.is_stopped)
 
 
 def _share(settings: Settings) -> int:
     """Return how many genomes the last search takes over from each other one: together they are its elite."""
-    return max(1, settings.elite // PARTS)
+    return max(1, settings.elite // PARALLEL_SEARCHES)
 
 
 def _jobs(question: Question, found: Founders) -> Iterator[tuple[Any, ...]]:
     """Yield the arguments of each search: they share the samples that the founders left."""
-    each = int((1 - LAST) * (question.samples - found.samples)) // PARTS
+    each = int((1 - LAST_SHARE) * (question.samples - found.samples)) // PARALLEL_SEARCHES
     initial = [list(map(int, labels)) for labels in question.initial]
-    for number in range(PARTS):
+    for number in range(PARALLEL_SEARCHES):
         seed = Stream(question.seed, DIVIDED, number).draw()
         yield (
             question.problem, each, found.samples + number * each, question.samples, seed, question.settings,
@@ -137,7 +137,7 @@ def _told(before: int, wanted: int, progress: Progress | None) -> Progress:
     return lambda samples, _, best: tell("search", before + samples, wanted, "samples", best=best)
 
 
-def _trace(problem: Problem, made: Part) -> Trace:
+def _trace(problem: Problem, made: SearchPart) -> Trace:
     """Return the trace of one search."""
     plain, arrays = made.trace
     trace = Trace(problem, plain["samples"])

@@ -17,9 +17,9 @@ from cocco.search.baselines.greedy import greedy
 from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.subgraphs import Spent
 
-NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
-FIRST = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
-SHARE = 0.25  #: of the samples, at most, for all others; our choices
+GREEDY_NOISE = 0.3  #: of a greedy drawn at random; our choice: of 0.1 to 0.9 the best on NASNet and RandWire-B
+FIRST_SHARE = 0.5  #: of the samples, at most, for the first founder: a search seldom equals greedy on deep networks
+OTHERS_SHARE = 0.25  #: of the samples, at most, for all others; our choices
 
 
 @stored
@@ -73,10 +73,10 @@ def _on_hardware(
             tell("founders", island, islands)
             memory.most_layers = _most(problem, island, samples)
             if island:
-                yield [greedy(problem, memory, Stream(seed, FOUNDERS, island), NOISE)[0]]
+                yield [greedy(problem, memory, Stream(seed, FOUNDERS, island), GREEDY_NOISE)[0]]
                 continue
             first = [greedy(problem, memory)[0]]
-            memory.most_layers = int(SHARE * samples) * problem.size
+            memory.most_layers = int(OTHERS_SHARE * samples) * problem.size
             try:
                 first.append(dynamic(problem, memory, depth_order(problem))[0])
             except (Spent, KeyboardInterrupt):
@@ -112,7 +112,7 @@ def _in_memories(
 
 
 def _most(problem: Problem, island: int, samples: int) -> int:
-    return int((SHARE if island else FIRST) * samples) * problem.size
+    return int((OTHERS_SHARE if island else FIRST_SHARE) * samples) * problem.size
 
 
 def greedy_in(problem: Problem, memory: Memory, engine: EngineName, most: int) -> Greedy:

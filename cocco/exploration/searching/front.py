@@ -15,7 +15,7 @@ from cocco.exploration.memories.front import (
     point_with,
     solved_points,
 )
-from cocco.exploration.memories.solved import Steps
+from cocco.exploration.memories.solved import StepBudget
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.improve import improve_plans
 from cocco.exploration.searching.keeping import IMPROVING_STEPS, in_other_memory
@@ -34,10 +34,10 @@ def memory_points(question: Question, plane: Plane, method: FrontMethod, rows: S
     """
     every = question.problem.memories
     if method == "exact":
-        return solved_points(question, plane, every, Steps(MAX_STEPS, len(every) * MAX_STEPS))
+        return solved_points(question, plane, every, StepBudget(MAX_STEPS, len(every) * MAX_STEPS))
     chosen = every if len(every) <= MOST_MEMORIES else [question.problem.memory_of(row.accelerator) for row in rows]
     kept = solved_points(
-        question, plane, chosen, Steps(question.budget(KEPT_STEPS), question.budget(KEPT_TOTAL), FAILURES)
+        question, plane, chosen, StepBudget(question.budget(KEPT_STEPS), question.budget(KEPT_TOTAL), FAILURES)
     )
     return kept if kept.is_proven or kept.is_stopped else improved_points(question, plane, rows, kept)
 

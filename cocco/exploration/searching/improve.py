@@ -27,7 +27,7 @@ from simulator.partition.partition import Partition
 
 GAIN = 0.01  #: a sweep that gains a smaller share is the last; our choice
 FIRST_CAPS = (1, 3, 0)  #: layers of a subgraph in the first plans, 0 for any number
-REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB
+STEPS_REMEMBERED = 20_000_000  #: as many steps' prices are remembered; our choice, some 100 MB
 
 
 @stored
@@ -47,7 +47,9 @@ class _Network:
         self.network, self.metric, self.seed, self.i = problem.networks[i], problem.metric, seed, i
         self.question = keep_question(problem, i, True, engine)
         self.pricing = Pricing(self.question)
-        self.search = searcher(problem, i, self.question, Limits(WINDOW_STATES, max(WINDOW_STEPS, REMEMBERED)), engine)
+        self.search = searcher(
+            problem, i, self.question, Limits(WINDOW_STATES, max(WINDOW_STEPS, STEPS_REMEMBERED)), engine
+        )
         self.least = 0.0  # weights, inputs that are read, and outputs, each moved once: no plan costs less
         for each in self.question.layer_floor:
             self.least += each

@@ -28,10 +28,10 @@ from cocco.search.keeping.genome import decoded
 from cocco.search.pricing.genomes import Pricer
 from simulator.partition.partition import Partition
 
-MOVES = 6  #: memories at most that the best plans move to
+MOST_MOVES = 6  #: memories at most that the best plans move to
 
 
-class Best:
+class BestPlans:
     """The best plans so far: the answer after Ctrl-C."""
 
     def __init__(self, problem: Problem, planned: Planned) -> None:
@@ -46,7 +46,7 @@ class Best:
         return True
 
 
-def genetic_search(question: Question, best: Best) -> Trace:
+def genetic_search(question: Question, best: BestPlans) -> Trace:
     """Return the samples of the genetic algorithm with decoded intervals, started from the best plans.
 
     Its best plans are offered to `best`.
@@ -59,27 +59,27 @@ def genetic_search(question: Question, best: Best) -> Trace:
     return trace
 
 
-def improve(question: Question, best: Best) -> bool:
+def improve(question: Question, best: BestPlans) -> bool:
     """Improve the best plans in their memory and its neighbours; return whether the user stopped it."""
     problem, steps = best.problem, IMPROVING_STEPS * question.samples
     steps += FURTHER_STEPS * min(question.samples, FURTHER_SAMPLES)
     memory = best.planned.memory
     try:
-        tell("kept tensors", 0, 1 + MOVES, "memories", best=best.planned.cost)
+        tell("kept tensors", 0, 1 + MOST_MOVES, "memories", best=best.planned.cost)
         given, labels = in_memory(problem, memory), problem.labels(best.planned.plans)
         best.offer(memory, once(first_plans, given, labels, question.engine, SAMPLE_STEPS * question.samples))
         if _improve_in(question, best, memory, best.planned.plans, steps):
             return True
         seen, moves = {memory}, 0
-        while moves < MOVES:
+        while moves < MOST_MOVES:
             tried = [each for each in neighbours(problem, best.planned.memory) if each not in seen]
             if not tried:
                 return False
             seen.add(tried[0])
             moves += 1
-            following = tried[: 1 + MOVES - moves]
+            following = tried[: 1 + MOST_MOVES - moves]
             precompute(improve_plans, _jobs(question, best, following, steps // 4))
-            tell("kept tensors", moves, 1 + MOVES, "memories", best=best.planned.cost)
+            tell("kept tensors", moves, 1 + MOST_MOVES, "memories", best=best.planned.cost)
             plans = in_other_memory(problem, best.planned.plans, tried[0], question.seed)
             if plans is not None and _improve_in(question, best, tried[0], plans, steps // 4):
                 return True
@@ -89,7 +89,7 @@ def improve(question: Question, best: Best) -> bool:
 
 
 def _improve_in(
-    question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int
+    question: Question, best: BestPlans, memory: Memory, plans: tuple[Partition, ...], steps: int
 ) -> bool:  # fmt: skip
     found = once(improve_plans, *_job(question, best, memory, plans, steps))
     if found.cost < math.inf:
@@ -97,11 +97,13 @@ def _improve_in(
     return found.is_stopped
 
 
-def _job(question: Question, best: Best, memory: Memory, plans: tuple[Partition, ...], steps: int) -> tuple[Any, ...]:
+def _job(
+    question: Question, best: BestPlans, memory: Memory, plans: tuple[Partition, ...], steps: int
+) -> tuple[Any, ...]:
     return in_memory(best.problem, memory), plans, steps, question.seed, question.engine
 
 
-def _jobs(question: Question, best: Best, following: Sequence[Memory], steps: int) -> Iterator[tuple[Any, ...]]:
+def _jobs(question: Question, best: BestPlans, following: Sequence[Memory], steps: int) -> Iterator[tuple[Any, ...]]:
     """Yield the jobs of these memories as they are if no earlier memory gives better plans."""
     for memory in following:
         plans = in_other_memory(best.problem, best.planned.plans, memory, question.seed)

@@ -16,7 +16,7 @@ from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import of_value, point_with
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.divided_search import search
-from cocco.exploration.searching.keeping import Best, improve
+from cocco.exploration.searching.keeping import BestPlans, improve
 from cocco.problem.criteria import metrics_of
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.keeping.genome import decoded
@@ -34,7 +34,7 @@ class FoundPoints(NamedTuple):
     is_stopped: bool
 
 
-class _Best(Best):
+class _Best(BestPlans):
     """The best plans so far, judged by the criterion and the limits."""
 
     def __init__(self, problem: Problem, judge: Judge, known: FrontPoint, memory: Memory) -> None:

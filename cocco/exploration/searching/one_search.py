@@ -9,8 +9,7 @@ from cocco.candidates.genome import Genome
 from cocco.candidates.stream import POLISH, Stream
 from cocco.effort.work_units import once
 from cocco.exploration.question.question import Question
-from cocco.exploration.searching.annealed import LEAST_SAMPLES as LEAST_ANNEALED
-from cocco.exploration.searching.annealed import Annealed, annealed
+from cocco.exploration.searching.annealed import LEAST_ANNEALED, Annealed, annealed
 from cocco.exploration.searching.baselines import better_of_baselines
 from cocco.exploration.searching.founders import Founders
 from cocco.exploration.searching.polish import LEAST_SAMPLES, Polished, polish

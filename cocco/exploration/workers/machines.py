@@ -19,11 +19,11 @@ from typing import Any
 from cocco.candidates.code import difference, made_by
 from cocco.effort.work_units import LOST
 from cocco.exploration.workers.outside import refuted
+from cocco.exploration.workers.processes import LOOK_SECONDS
 from cocco.exploration.workers.worker import answered
 from workloads.errors import one_line
 
 ANSWER_SECONDS = 4.0  #: for the scheduler to answer, and again for a first worker to be there; our choice
-LOOK_SECONDS = 1.0  #: between two looks at which workers there are, while they compute; our choice
 
 
 class MachinesError(ValueError):

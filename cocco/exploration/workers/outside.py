@@ -14,7 +14,7 @@ import numpy as np
 from cocco.candidates.rounding import SAME
 from cocco.effort.planned import Memory, priced
 from cocco.exploration.memories.solved import Solved
-from cocco.exploration.searching.divided_search import Part
+from cocco.exploration.searching.divided_search import SearchPart
 from cocco.exploration.searching.improve import Improved
 from cocco.problem.problem import Problem
 from cocco.search.genetic.engine import make_engine
@@ -27,7 +27,7 @@ def refuted(asked: tuple[Any, ...], answer: Any) -> str:
         return _solved(asked[0], asked[1], asked[4] if len(asked) > 4 else math.inf, answer)
     if isinstance(answer, Improved) and answer.cost < math.inf:
         return _price("cost", answer.cost, priced(asked[0], (), answer.partitions).value)
-    if isinstance(answer, Part):
+    if isinstance(answer, SearchPart):
         found, (problem, *_), (settings, *_) = answer.best, asked, asked[5:]
         again = make_engine(None, problem, settings).price(found.labels, found.capacities)
         return next((_price("cost", *pair) for pair in zip(found.cost, again.cost) if _price("cost", *pair)), "")

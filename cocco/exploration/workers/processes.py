@@ -28,7 +28,7 @@ from cocco.exploration.workers.worker import answered, begin, remembered
 from cocco.problem.problem import Problem
 
 ATTEMPTS = 3  #: of workers at the same steps; our choice
-LOOK_SECONDS = 1.0  #: between two looks at whether all workers live; our choice
+LOOK_SECONDS = 1.0  #: between two looks at whether all workers live, and which there are; our choice
 IDLE_SECONDS = 300  #: after which workers that loky made end; our choice
 DIED = "a worker process died (the system kills some where memory is short); what it was computing is computed again"
 

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 SCALE = 10**6  #: coefficients of CP-SAT are whole numbers of this share; 1e-6 of a bit
 SLACK = 30  #: of SCALE: what rounding can move a row of 60 factors; what this lets in too much, the judge refuses
 FINER = 10**4  #: of the objective where real variables have a cost that is no whole number
-GAP = 1e-6  #: relative; below it an answer is called optimal
+OPTIMAL_GAP = 1e-6  #: relative; below it an answer is called optimal
 NODES_PER_UNIT = 2_000  #: nodes of HiGHS for one unit of CP-SAT's deterministic time; our choice: about a second each
 CONSTANT = -1  #: the key of the constant in a Linear
 
@@ -140,7 +140,7 @@ def _solve_highs(program: Program, limit: float) -> Solution:
         integrality=numpy.array(program.is_whole, dtype=int),
         bounds=optimize.Bounds(program.low, program.high),
         constraints=optimize.LinearConstraint(matrix, lower, upper + 1e-9),
-        options={"mip_rel_gap": GAP, "node_limit": max(1, round(limit * NODES_PER_UNIT))},
+        options={"mip_rel_gap": OPTIMAL_GAP, "node_limit": max(1, round(limit * NODES_PER_UNIT))},
     )
     effort = int(answer.mip_node_count or 0)
     constant = program.objective.get(CONSTANT, 0.0)

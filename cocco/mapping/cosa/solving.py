@@ -6,15 +6,40 @@ import math
 from dataclasses import replace
 from typing import NamedTuple
 
-from cocco.mapping.cosa.cosa import SECOND_WEIGHTS, SHARES, Formulation, formulate
-from cocco.mapping.cosa.decoding import decode
+from cocco.mapping.cosa.cosa import SECOND_WEIGHTS, SHARES, SPATIAL, TEMPORAL, Formulation, formulate
 from cocco.mapping.cosa.program import SOLVERS, Solution, Solver, solve, value
 from cocco.mapping.result import MappingResult, Status
 from cocco.mapping.rules import Rules
-from simulator.mapping import Architecture, LayerShape, Level, evaluate
+from simulator.mapping import Architecture, LayerMapping, LayerShape, Level, evaluate
+from simulator.mapping.shapes import LOOPS
 
-MAX_ROUNDS = 20  #: our choice; where the judge refuses at all, one or two are enough
+MAX_REFUSALS = 20  #: our choice; where the judge refuses at all, one or two are enough
 DEFAULT_LIMIT = 20.0  #: units of deterministic time, about seconds; our choice
+
+
+def decode(formulation: Formulation, values: tuple[float, ...], arch: Architecture) -> LayerMapping:
+    """Return the mapping of a solution: the factors of a dimension at a level become one loop.
+
+    At the ordered level it stands at the innermost rank of its dimension; elsewhere in the order R S P Q C K N G.
+    """
+    factors: dict[tuple[int, int], dict[str, int]] = {}
+    for (d, f, i, k), variable in formulation.counts.items():
+        often = round(values[variable])
+        if often:
+            at = factors.setdefault((i, k), {})
+            at[d] = at.get(d, 1) * f.prime**often
+    order: dict[str, int] = {}
+    for z, rank in enumerate(formulation.ranks):
+        for (d, _), variable in rank.items():
+            if round(values[variable]):
+                order.setdefault(d, z)
+    ordered = len(arch.levels) - 2
+    levels = []
+    for i in range(len(arch.levels)):
+        loops = [(d, f) for d, f in factors.get((i, TEMPORAL), {}).items()]
+        place = (lambda loop: order[loop[0]]) if i == ordered else (lambda loop: LOOPS.index(loop[0]))
+        levels.append((factors.get((i, SPATIAL), {}), sorted(loops, key=place)))
+    return LayerMapping.of(levels)
 
 
 class SolverLimits(NamedTuple):
@@ -65,7 +90,7 @@ def _map(shape: LayerShape, arch: Architecture, rules: Rules, limits: SolverLimi
     """Formulate, solve and judge until the judge accepts."""
     tight: dict[tuple[int, str], float] = {}
     effort = 0
-    for rounds in range(1, MAX_ROUNDS + 1):
+    for rounds in range(1, MAX_REFUSALS + 1):
         form = formulate(shape, arch, rules, tight, literal)
         solution = solve(form.program, limits.solver, limits.units)
         effort += solution.effort
@@ -86,7 +111,7 @@ def _map(shape: LayerShape, arch: Architecture, rules: Rules, limits: SolverLimi
         assert cost.excess, cost.violations  # lanes and bounds are exact in the program
         for place, excess in cost.excess.items():
             tight[place] = tight.get(place, 0.0) + math.log2(excess)
-    return MappingResult(None, None, "gave_up", arch, evaluations=MAX_ROUNDS, rounds=MAX_ROUNDS, effort=effort)
+    return MappingResult(None, None, "gave_up", arch, evaluations=MAX_REFUSALS, rounds=MAX_REFUSALS, effort=effort)
 
 
 def _with_shares(arch: Architecture, form: Formulation, solution: Solution) -> Architecture:

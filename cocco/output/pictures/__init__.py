@@ -14,9 +14,8 @@ if TYPE_CHECKING:
     from cocco.output.pictures.cores import cores_figure
     from cocco.output.pictures.energy import energy_figure, subgraph_energy_figure
     from cocco.output.pictures.front import front_figure, plane
-    from cocco.output.pictures.kept import kept_figure
     from cocco.output.pictures.network import network_figure
-    from cocco.output.pictures.occupancy import occupancy_figure
+    from cocco.output.pictures.occupancy import kept_figure, occupancy_figure
     from cocco.output.pictures.schedule import schedule_figure
     from cocco.output.pictures.search import COLOURS, GROUPS, cost_figure, plane_figure
 

@@ -26,7 +26,7 @@ LABEL_SHARE = (0.035, 0.035)  #: of width and height that a buffer must have for
 MAX_LABEL = 8  #: characters
 NAME_COLUMNS = 120  #: characters of a name that the width of a map has room for
 #: shade and hatch of each kind of region, from the ones that live for one step to those that stay
-KINDS: dict[Kind, tuple[str, str | None]] = {
+REGION_STYLES: dict[Kind, tuple[str, str | None]] = {
     "main": ("0.94", None), "side": ("0.85", None), "weights": ("1.0", "////"), "kept": ("0.68", None),
 }  # fmt: skip
 
@@ -74,7 +74,7 @@ def map_figure(network: str, each: MemoryMap) -> Figure:
     steps, capacity = len(each.regions), each.capacity_bytes / scale
     axes.set_xlim(0, steps)
     axes.set_ylim(0, 1.04 * capacity)
-    for kind, (shade, hatch) in KINDS.items():
+    for kind, (shade, hatch) in REGION_STYLES.items():
         runs = list(_runs([[p for p in regions if p.kind == kind] for regions in each.regions]))
         corners = [
             [(a, p.start / scale), (a, p.end / scale), (z, p.end / scale), (z, p.start / scale)] for p, a, z in runs
@@ -91,7 +91,7 @@ def map_figure(network: str, each: MemoryMap) -> Figure:
             if is_tall and (z - a) * NAME_COLUMNS >= len(name) * steps:
                 axes.text((a + z) / 2, (p.start + p.end) / 2 / scale, name, size=7, ha="center", va="center")
     axes.axhline(capacity, color="black", linewidth=1.6, label=f"capacity {capacity:,.6g} {unit}")
-    figure.legend(loc="outside upper right", ncols=len(KINDS) + 1, frameon=False, fontsize=9)
+    figure.legend(loc="outside upper right", ncols=len(REGION_STYLES) + 1, frameon=False, fontsize=9)
     axes.set_title(f"{network}, {each.memory} memory", size=10, loc="left")
     axes.set_ylabel(f"address ({unit})")
     axes.set_xlabel("subgraph")

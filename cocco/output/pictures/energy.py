@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
-from cocco.output.text.plans.evaluation import PARTS
+from cocco.output.text.plans.evaluation import ENERGY_PARTS
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 from simulator.model.cost import EnergyBreakdown
@@ -22,7 +22,7 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
     figure, (axes,) = bar_figure(len(bars), title)
     whole = sum(breakdown.total for breakdown in bars.values())
     parts = {}
-    for part, name in PARTS.items():
+    for part, name in ENERGY_PARTS.items():
         heights = [(getattr(breakdown, part) or 0.0) * CRITERIA["energy"].scale for breakdown in bars.values()]
         share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
         if share:

@@ -27,7 +27,9 @@ LINES = (
     ("#5a8f3c", ":", "D"),
     ("0.45", "-", "v"),
 )
-SHOWN = 0.98  #: share of the dominated points that the axes show; our choice: a few bad ones would squeeze all others
+SHARE_SHOWN = (
+    0.98  #: share of the dominated points that the axes show; our choice: a few bad ones would squeeze all others
+)
 DIMMED = 0.3  #: share of the colour in a dominated point; the rest is white
 ROOM = 1.6  #: the largest value shown is at most so many times that of the front
 
@@ -109,7 +111,7 @@ def _limit(axes: Axes, planes: list[tuple[np.ndarray, np.ndarray]]) -> None:
     """Show every front, and all but the few worst of the other points."""
     for set_limits, which in ((axes.set_xlim, 0), (axes.set_ylim, 1)):
         fronts = np.concatenate([plane[which][non_dominated(*plane)] for plane in planes])
-        shown = max(float(np.quantile(plane[which], SHOWN)) for plane in planes)
+        shown = max(float(np.quantile(plane[which], SHARE_SHOWN)) for plane in planes)
         high = max(float(fronts.max()), min(shown, ROOM * float(fronts.max())))
         low = float(fronts.min())
         margin = 0.06 * (high - low) or 0.05 * high or 1.0

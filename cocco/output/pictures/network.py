@@ -16,7 +16,7 @@ from workloads.network.network import Network
 
 PALETTE = ("#f6c9a0", "#8fc1de", "#d9e6a2", "#c58fb5", "#f3e08a", "#6fae9c", "#e6a1a1", "#a7a5d6")  #: lightness differs
 ALONE = "#ffffff"
-NAMED = 110  #: layers up to which each shows its name; our choice: more make the letters too small
+LAYERS_NAMED = 110  #: layers up to which each shows its name; our choice: more make the letters too small
 LETTER_INCHES, MARGIN_INCHES = 0.062, 0.3  #: width of a layer that shows its name
 NUMBER_INCHES = 0.3  #: and of one that shows a number only
 ROW_INCHES = (0.3, 0.24)  #: between levels, with names and with numbers only
@@ -48,7 +48,7 @@ def network_figure(network: Network, partition: Partition) -> Figure:
     """
     count = len(network.layers)
     drawn = layout([[u for u in inputs if u < count] for inputs in network.producers])
-    named = count <= NAMED
+    named = count <= LAYERS_NAMED
     letters = max(len(_short(layer.name)) for layer in network.layers)
     width = MARGIN_INCHES + LETTER_INCHES * letters if named else NUMBER_INCHES
     row = ROW_INCHES[0 if named else 1]

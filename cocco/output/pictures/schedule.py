@@ -26,7 +26,7 @@ SIZE_INCHES = (9.0, 5.8)
 LABEL_HEIGHT = 0.045  #: of the axis that a stay must have for its name; our choice
 LETTER = 0.0095  #: of the width that a letter takes
 LABEL_LETTERS = (4, 12)  #: fewer say nothing, more are cut
-KINDS = {
+STAY_STYLES = {
     "kept until it is dead": ("0.86", ""),
     "parameters": ("0.97", "...."),
     "leaves for the host": ("0.62", "////"),
@@ -59,7 +59,7 @@ def schedule_figure(result: ScheduleResult) -> Figure:
     )
     memory.set_title(title, size=10, loc="left", parse_math=False)
     handles: list[Artist] = [
-        Patch(facecolor=grey, hatch=hatch, edgecolor="black", label=name) for name, (grey, hatch) in KINDS.items()
+        Patch(facecolor=grey, hatch=hatch, edgecolor="black", label=name) for name, (grey, hatch) in STAY_STYLES.items()
     ]
     handles += _draw_live(live, segments, steps, scale)
     figure.legend(handles=handles, loc="outside lower center", ncols=3, frameon=False, fontsize=8)
@@ -83,7 +83,7 @@ def _kind(segment: Segment) -> str:
 
 def _draw_stays(axes: Axes, segments: Sequence[Segment], scale: int) -> None:
     steps, top = axes.get_xlim()[1], axes.get_ylim()[1]
-    for kind, (grey, hatch) in KINDS.items():
+    for kind, (grey, hatch) in STAY_STYLES.items():
         boxes = [_box(each, scale) for each in segments if _kind(each) == kind]
         width = 0.6 if steps < 150 else 0.25
         axes.add_collection(

@@ -31,7 +31,7 @@ VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few ba
 SHADES = ("0.82", "0.92")  #: of the margins
 FEW = 100  #: points up to which each is drawn large; our choice
 MANY = 20_000  #: points up to which each is drawn; our choice: beyond, half a million take 10 s
-CELLS = 1000  #: of each axis; of more than MANY points the last one in each is drawn
+PICTURE_CELLS = 1000  #: of each axis; of more than MANY points the last one in each is drawn
 
 
 def cost_figure(result: Result) -> Figure:
@@ -104,9 +104,11 @@ def _on_top(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.arange(len(x))
     cells = []
     for values, high in ((x, x.max()), (y, np.quantile(y[np.isfinite(y)], VISIBLE, method="lower"))):
-        scale = CELLS / max(high - values.min(), 1e-300)
-        cells.append(np.minimum((values - values.min()) * scale, 2 * CELLS).astype(np.int64))  # an axis has some margin
-    _, last = np.unique((cells[0] * (2 * CELLS + 1) + cells[1])[::-1], return_index=True)
+        scale = PICTURE_CELLS / max(high - values.min(), 1e-300)
+        cells.append(
+            np.minimum((values - values.min()) * scale, 2 * PICTURE_CELLS).astype(np.int64)
+        )  # an axis has some margin
+    _, last = np.unique((cells[0] * (2 * PICTURE_CELLS + 1) + cells[1])[::-1], return_index=True)
     return np.sort(len(x) - 1 - last)
 
 

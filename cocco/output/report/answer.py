@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from html import escape
 
 from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
-from cocco.output.report.plans import Choice, Planned, is_link
+from cocco.output.report.plans import ShownMemory, ShownPlan, is_link
 from cocco.output.report.table import kept_table, plan_table
 from cocco.output.report.words import STATUS, among, cores_sentence, costs, kept_sentence, placing_sentence
 from cocco.output.text.layout.numbers import capacity, counted, kilobytes, percent
@@ -18,7 +18,7 @@ from cocco.problem.criteria import CRITERIA
 MOST = 3  #: subgraphs that are named as those that make the memory so large; our choice
 
 
-def answer_of(run: Run, sentence: str, choice: Choice) -> str:
+def answer_of(run: Run, sentence: str, choice: ShownMemory) -> str:
     """Return the answer of a run as HTML: the recommendation, whether it is proved, why, and what else there is."""
     rows = [("how sure", _status(run))]
     rows += [(name, escape(said)) for name, said in among(run)]
@@ -78,7 +78,7 @@ def _what_decides(run: Run) -> str:
     return f"from {low} to {high}: {said}; a byte of buffer counts as much as {counted_cores / run.alpha:,.4g} pJ"
 
 
-def _largest(plan: Planned) -> str:
+def _largest(plan: ShownPlan) -> str:
     """Return the subgraphs that need most, or hold most where their needs are not known."""
     held = [sum(each) for each in plan.occupied]
     order = sorted(range(len(held)), key=lambda i: -held[i])[:MOST]
@@ -105,14 +105,14 @@ def alone_sentence(network: RunNetwork) -> str:
     return f"{said}."
 
 
-def choice_section(at: int, choice: Choice, is_hidden: bool) -> str:
+def choice_section(at: int, choice: ShownMemory, is_hidden: bool) -> str:
     """Return the plans of one memory; the script draws into the empty elements."""
     hidden = " hidden" if is_hidden else ""
     inner = "\n".join(_plan(place, plan) for place, plan in enumerate(choice.plans))
     return f'<div class="choice" id="choice-{at}" data-choice="{at}"{hidden}>{inner}</div>'
 
 
-def _plan(place: int, plan: Planned) -> str:
+def _plan(place: int, plan: ShownPlan) -> str:
     network = plan.network
     link = f' (<a href="{escape(plan.link)}">{escape(plan.link)}</a>)' if is_link(plan.link) else ""
     words = [f"{costs(plan.machine, network)}{{}}. {alone_sentence(network)}"]

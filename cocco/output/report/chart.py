@@ -12,12 +12,14 @@ import numpy as np
 from cocco.candidates.rounding import SAME
 from cocco.problem.criteria import Criterion
 
-CELLS = 160  #: across and up; of the samples in a cell only the first is drawn, our choice: more cannot be told apart
-SHOWN = 0.98  #: share of the samples that are drawn; the worst lie outside
+CHART_CELLS = (
+    160  #: across and up; of the samples in a cell only the first is drawn, our choice: more cannot be told apart
+)
+SHARE_DRAWN = 0.98  #: share of the samples that are drawn; the worst lie outside
 
 
 @dataclass(frozen=True)
-class Axis:
+class ChartAxis:
     """One criterion on an axis; number x scale is in `unit`."""
 
     title: str
@@ -25,9 +27,9 @@ class Axis:
     scale: float
 
     @staticmethod
-    def of(criterion: Criterion) -> Axis:
+    def of(criterion: Criterion) -> ChartAxis:
         """Return the axis of a criterion."""
-        return Axis(criterion.title, criterion.shown, criterion.scale)
+        return ChartAxis(criterion.title, criterion.shown, criterion.scale)
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Overlay:
 
 
 @dataclass(frozen=True)
-class Grid:
+class SizeGrid:
     """Two buffers of each memory, for a map of their sizes; bytes, parallel to the points of the chart."""
 
     titles: tuple[str, str]  #: across and up
@@ -80,8 +82,8 @@ class Chart:
     buffers is.
     """
 
-    across: Axis
-    up: tuple[Axis, ...]
+    across: ChartAxis
+    up: tuple[ChartAxis, ...]
     x: Sequence[float]
     y: Sequence[Sequence[float | None]]
     names: Sequence[str]
@@ -99,7 +101,7 @@ class Chart:
     margins: Sequence[float] = ()
     cloud: dict[str, Any] = field(default_factory=dict)
     overlay: Overlay | None = None
-    grid: Grid | None = None
+    grid: SizeGrid | None = None
     title: str = ""  #: of this run, where there is another
 
     @property
@@ -138,12 +140,12 @@ def cloud(x: np.ndarray, y: Sequence[np.ndarray]) -> dict[str, Any]:
     seen = {
         place: i
         for i, place in reversed(list(enumerate(zip(_cells(x), *(_cells(each) for each in y)))))
-        if place[0] <= CELLS and all(each <= CELLS for each in place[1:])
+        if place[0] <= CHART_CELLS and all(each <= CHART_CELLS for each in place[1:])
     }
     kept = sorted(seen.values())
     return {"x": [float(x[i]) for i in kept], "y": [[float(each[i]) for i in kept] for each in y]}
 
 
 def _cells(values: np.ndarray) -> list[int]:
-    low, high = float(values.min()), float(np.quantile(values, SHOWN))
-    return np.floor((values - low) / ((high - low) or 1.0) * CELLS).astype(int).tolist()
+    low, high = float(values.min()), float(np.quantile(values, SHARE_DRAWN))
+    return np.floor((values - low) / ((high - low) or 1.0) * CHART_CELLS).astype(int).tolist()

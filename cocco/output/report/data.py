@@ -8,12 +8,12 @@ from typing import Any
 
 from cocco.output.layout import layout
 from cocco.output.report.chart import Chart
-from cocco.output.report.plans import Choice, Planned
+from cocco.output.report.plans import ShownMemory, ShownPlan
 from simulator.model.cost import EnergyBreakdown
 from workloads.network.network import Network
 
 
-def page_data(chart: Chart | None, choices: Sequence[Choice], shown: int = 0) -> dict[str, Any]:
+def page_data(chart: Chart | None, choices: Sequence[ShownMemory], shown: int = 0) -> dict[str, Any]:
     """Return everything that is drawn; shown: the choice whose plans are seen first."""
     networks: dict[str, dict[str, Any]] = {}
     listed = [[_plan(plan, networks) for plan in choice.plans] for choice in choices]
@@ -30,7 +30,7 @@ def json_in_page(data: dict[str, Any]) -> str:
     return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _plan(plan: Planned, networks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _plan(plan: ShownPlan, networks: dict[str, dict[str, Any]]) -> dict[str, Any]:
     costs, machine = plan.network.subgraphs, plan.machine
     names = [name for cost in costs for name in cost.layers]
     order = [layer.name for layer in plan.loaded.layers] if plan.loaded is not None and plan.partition else names

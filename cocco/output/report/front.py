@@ -7,9 +7,9 @@ from typing import Any
 
 from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run
-from cocco.output.report.chart import SAME, Axis, Chart, Grid, Limit, Slider, cloud, is_proved
+from cocco.output.report.chart import SAME, Chart, ChartAxis, Limit, SizeGrid, Slider, cloud, is_proved
 from cocco.output.report.words import work_of
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted
 from cocco.output.text.searches.front import shown
@@ -44,8 +44,8 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         lines.append(said)
     is_one = len(names) == 1
     return Chart(
-        Axis("capacity of all cores" if counted > 1 else "capacity of one core", "KB", 2.0**-10),
-        (Axis.of(unit),),
+        ChartAxis("capacity of all cores" if counted > 1 else "capacity of one core", "KB", 2.0**-10),
+        (ChartAxis.of(unit),),
         [sum(each) * counted for each in sizes],
         [[known[each][0] for each in sizes]],
         [" + ".join(capacity(size) for size in each) for each in sizes],
@@ -65,12 +65,12 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
     )  # fmt: skip
 
 
-def _grid(names: Sequence[str], sizes: Sequence[Sizes]) -> Grid | None:
+def _grid(names: Sequence[str], sizes: Sequence[Sizes]) -> SizeGrid | None:
     """Return the sizes of two buffers; one needs no map."""
     if len(names) != 2:
         return None
     across, up = (buffer_name(name) for name in names)
-    return Grid((across, up), [each[0] for each in sizes], [each[1] for each in sizes])
+    return SizeGrid((across, up), [each[0] for each in sizes], [each[1] for each in sizes])
 
 
 def _known(run: Run, names: Sequence[str], best: Sizes, counted: int) -> dict[Sizes, tuple[float | None, float | None]]:
@@ -152,8 +152,8 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
     x, values = table[columns[0]].to_numpy(float), [table[column].to_numpy(float) for column in columns[1:]]
     is_known = run.accelerator is not None or not run.is_limited
     return Chart(
-        Axis.of(CRITERIA[across]),
-        tuple(Axis.of(CRITERIA[name]) for name in up),
+        ChartAxis.of(CRITERIA[across]),
+        tuple(ChartAxis.of(CRITERIA[name]) for name in up),
         x.tolist(),
         [each.tolist() for each in values],
         [" + ".join(capacity(int(row[name])) for name in buffers) for row in rows],

@@ -9,15 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from cocco.exploration.answers.ranges import MARGINS
-from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.read import read
+from cocco.output.folders.read.front import FrontRun, read
 from cocco.output.folders.read.run import Run
 from cocco.output.folders.written.about import PAGE
 from cocco.output.report.answer import answer_of, choice_section, front_answer
 from cocco.output.report.chart import Chart, below_the_line
 from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
-from cocco.output.report.plans import BUILT_IN, Choice, Networks, answer, others_of_run, points_of_front
+from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer, others_of_run, points_of_front
 from cocco.output.report.table import front_table, hardware_table, ranges_table
 from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
 from cocco.output.text.layout.numbers import counted
@@ -151,7 +150,7 @@ def _front_page(run: FrontRun, networks: Networks) -> str:
     return document(", ".join(run.names), body, page_data(objectives_chart(run, found), choices))
 
 
-def _plans(choices: Sequence[Choice]) -> list[str]:
+def _plans(choices: Sequence[ShownMemory]) -> list[str]:
     if not choices:
         return []
     options = "".join(f'<option value="{at}">{escape(each.title)}</option>' for at, each in enumerate(choices))

@@ -16,7 +16,7 @@ from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
 from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, said_plan
 from cocco.output.folders.written.about import PARTITIONS, partition_names
-from cocco.output.folders.written.sizes import size_names
+from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns, capacity
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator, Machine
@@ -28,7 +28,7 @@ from simulator.views.least_capacity import Need, least_capacity
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
-MAX_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
+PAGE_STEPS = 2_200  #: of all plans on a page, our choice: some 1.5 MB and seconds; plans beyond it are links
 WHOLE = "This network cannot be read from here, so its activations are not split into MAIN and SIDE."
 OTHERWISE = (
     "This version, or the network as it is now, prices the plan otherwise, so its activations are not split into MAIN "
@@ -40,7 +40,7 @@ BUILT_IN: Networks = {}
 
 
 @dataclass(frozen=True)
-class Planned:
+class ShownPlan:
     """One network's plan in one memory. link: its file next to the page. partition: None where it cannot be priced."""
 
     machine: Accelerator
@@ -54,14 +54,14 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Choice:
+class ShownMemory:
     """The plans of all networks in one memory, shown together."""
 
     title: str
-    plans: tuple[Planned, ...]
+    plans: tuple[ShownPlan, ...]
 
 
-def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> Choice:
+def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> ShownMemory:
     """Return the plans of a run's recommendation, with its prices."""
     assert run.accelerator is not None
     names = partition_names([network.name for network in run.networks])
@@ -69,17 +69,17 @@ def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> Choice:
         names = str(run.front["partition"].iloc[0]).split()
     names = [file if (run.folder / file).is_file() else "" for file in names]  # no link to what is not there
     plans = [_given(run.accelerator, run.tile_rule, *pair, networks) for pair in zip(run.networks, names)]
-    return Choice(_title(run.accelerator), tuple(plans))
+    return ShownMemory(_title(run.accelerator), tuple(plans))
 
 
-def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ...], Choice]:
+def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ...], ShownMemory]:
     """Return the plans of other sizes that the folder of a run has, by the bytes of their buffers, near ones first.
 
     Of more than a page has room for, those that no size of as many bytes undercuts come first.
     """
     if run.accelerator is None or run.ranges is None:
         return {}
-    steps, found = sum(len(network.subgraphs) for network in run.networks), dict[tuple[int, ...], Choice]()
+    steps, found = sum(len(network.subgraphs) for network in run.networks), dict[tuple[int, ...], ShownMemory]()
     here, names = run.accelerator.buffer_bytes, [network.name for network in run.networks]
     line = {each.buffers for each in _line(run.ranges.candidates)}
     for each in sorted(run.ranges.candidates, key=lambda each: (each.buffers not in line, abs(each.size_bytes - here))):
@@ -88,7 +88,7 @@ def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ..
         if not all((run.folder / file).is_file() for file in files):
             continue
         buffers = {name.removesuffix("_bytes"): size for name, size in sizes.items()}
-        if steps > MAX_STEPS:
+        if steps > PAGE_STEPS:
             break
         choice = _priced(run.folder, names, files, run.accelerator.machine, buffers, run.tile_rule, networks)
         if choice is None or each.value is None:
@@ -96,7 +96,7 @@ def others_of_run(run: Run, networks: Networks = BUILT_IN) -> dict[tuple[int, ..
         column = CRITERIA[run.metric].column
         value = sum(old.weight * getattr(new.network, column) for old, new in zip(run.networks, choice.plans))
         steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
-        if abs(value - each.value) <= SAME * each.value and steps <= MAX_STEPS:
+        if abs(value - each.value) <= SAME * each.value and steps <= PAGE_STEPS:
             found[tuple(sizes.values())] = choice
     return found
 
@@ -111,12 +111,12 @@ def _line(candidates: Sequence[Candidate]) -> list[Candidate]:
     return found
 
 
-def points_of_front(run: FrontRun, networks: Networks = BUILT_IN) -> dict[int, Choice]:
+def points_of_front(run: FrontRun, networks: Networks = BUILT_IN) -> dict[int, ShownMemory]:
     """Return the plans of a front's points, by their positions; none where this version prices them otherwise."""
     machine = _machine(run)
     if machine is None or run.is_limited:
         return {}
-    steps, found = 0, dict[int, Choice]()
+    steps, found = 0, dict[int, ShownMemory]()
     for position, row in enumerate(run.front.to_dict("records")):
         sizes = {name.removesuffix("_bytes"): int(row[name]) for name in buffer_columns(run.front.columns)}
         files = str(row["partition"]).split()
@@ -124,12 +124,12 @@ def points_of_front(run: FrontRun, networks: Networks = BUILT_IN) -> dict[int, C
         if choice is None or not _is_same(run, row, choice):
             continue
         steps += sum(len(plan.network.subgraphs) for plan in choice.plans)
-        if steps <= MAX_STEPS:
+        if steps <= PAGE_STEPS:
             found[position] = choice
     return found
 
 
-def _is_same(run: FrontRun, row: dict[Any, Any], choice: Choice) -> bool:
+def _is_same(run: FrontRun, row: dict[Any, Any], choice: ShownMemory) -> bool:
     weights = run.about.settings.get("weights", [1.0] * len(choice.plans))
     for name in {"energy", "ema", "latency"} & set(run.objectives):
         column = CRITERIA[name].column
@@ -164,7 +164,7 @@ def _priced(
     buffers: dict[str, int],
     rule: TileRule,
     networks: Networks,
-) -> Choice | None:
+) -> ShownMemory | None:
     """Return the plans in these files, priced; None where one is missing, of something else, or does not run."""
     if len(names) != len(files):
         return None
@@ -184,7 +184,7 @@ def _priced(
             return None
         network = network_of(Reader(path, json.loads(json.dumps(priced.to_json())), SINGLE))
         plans.append(_planned(accelerator, rule, network, file, loaded, partition, tuple(occupancies(loaded, priced))))
-    return Choice(_title(plans[0].machine), tuple(plans)) if plans else None
+    return ShownMemory(_title(plans[0].machine), tuple(plans)) if plans else None
 
 
 def _loaded(name: str, networks: Networks) -> Network | None:
@@ -194,31 +194,31 @@ def _loaded(name: str, networks: Networks) -> Network | None:
     return workloads.load(name) if name in workloads.names() else None
 
 
-def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, networks: Networks) -> Planned:
+def _given(machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, networks: Networks) -> ShownPlan:
     """Return the plan of an answer: its prices as the run has them, the rest where this version prices it equally."""
     whole = [Occupancy(cost.weight_bytes, cost.activation_bytes, 0, cost.kept_bytes) for cost in network.subgraphs]
     loaded = _loaded(network.name, networks)
     if loaded is None:
-        return Planned(machine, network, file, None, None, whole, None, WHOLE)
+        return ShownPlan(machine, network, file, None, None, whole, None, WHOLE)
     try:
         partition = said_plan(loaded, network)
         priced = evaluate(loaded, partition, machine, rule)
     except ValueError:  # a network of the user's with the name of a built-in one
-        return Planned(machine, network, file, None, None, whole, None, WHOLE)
+        return ShownPlan(machine, network, file, None, None, whole, None, WHOLE)
     if [cost.energy_pj for cost in priced.subgraphs] != [cost.energy_pj for cost in network.subgraphs]:
-        return Planned(machine, network, file, loaded, partition, whole, None, OTHERWISE)
+        return ShownPlan(machine, network, file, loaded, partition, whole, None, OTHERWISE)
     return _planned(machine, rule, network, file, loaded, partition, tuple(occupancies(loaded, priced)))
 
 
 def _planned(
     machine: Accelerator, rule: TileRule, network: RunNetwork, file: str, loaded: Network, partition: Partition,
     occupied: Sequence[Occupancy],
-) -> Planned:  # fmt: skip
+) -> ShownPlan:  # fmt: skip
     note = "MAIN: windows that slide over the rows. SIDE: rows kept for the next row of tiles."
     if network.keep:
         note = f"Kept whole: tensors that stay from one subgraph to a later one. {note}"
     least = least_capacity(loaded, partition, machine=machine.machine, tile_rule=rule)
-    return Planned(machine, network, file, loaded, partition, occupied, least.needs if least.fits else None, note)
+    return ShownPlan(machine, network, file, loaded, partition, occupied, least.needs if least.fits else None, note)
 
 
 def _title(machine: Accelerator) -> str:

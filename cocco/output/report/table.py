@@ -7,9 +7,9 @@ from html import escape
 
 from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
-from cocco.output.report.plans import Planned, is_link
+from cocco.output.report.plans import ShownPlan, is_link
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, counted, milliseconds
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
@@ -22,7 +22,7 @@ TERMS = {"dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "compu
 HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
 
 
-def plan_table(plan: Planned) -> str:
+def plan_table(plan: ShownPlan) -> str:
     """Return a row for each subgraph, as HTML."""
     machine, network = plan.machine, plan.network
     clock = machine.technology.clock_ghz

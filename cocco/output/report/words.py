@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cocco.bounds.kinds import kinds_not_tried
 from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.placing import Placing
+from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.text.layout.numbers import counted, counted_as, megabytes, millijoules, milliseconds
 from cocco.output.text.plans.evaluation import scheme_counts

@@ -16,7 +16,7 @@ from cocco.scheduling.programs.solver import cp_sat, has_cp_sat, solve
 from cocco.scheduling.searches.peak import reach
 
 STATES = 50_000  #: finished sets of all stretches together; our choice
-APART = 12  #: operators between two gates; our choice
+GATES_APART = 12  #: operators between two gates; our choice
 REACH = 4  #: how many gates further a stretch may end; our choice
 COVER_LIMIT = 5.0  #: deterministic time of the cover problem; our choice
 
@@ -118,7 +118,7 @@ def _gates(graph: Graph) -> list[int | None]:
     before = [graph.ancestors[o].bit_count() for o in range(count)]
     for o in sorted(range(count), key=lambda each: (doubt[each], each)):
         near = graph.ancestors[o] | graph.descendants[o]
-        if all(near >> other & 1 and abs(before[o] - before[other]) >= APART for other in chain):
+        if all(near >> other & 1 and abs(before[o] - before[other]) >= GATES_APART for other in chain):
             chain.append(o)
     return [None, *sorted(chain), None]
 

@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.packing import Stay
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
-from cocco.scheduling.programs.solver import Solved, cp_sat, solve
+from cocco.scheduling.programs.solver import SolverAnswer, cp_sat, solve
 
 
 class Gapped(NamedTuple):
     """What CP-SAT found for an order: a plan, or None; no plan of this order costs less than the bound."""
 
-    solved: Solved
+    solved: SolverAnswer
     plan: Plan | None
     bound: int
 

@@ -14,26 +14,26 @@ from cocco.scheduling.packing import How, Packed, Packer, Stay, pack, stays_of
 from cocco.scheduling.plan import Plan, cost_of, plan_of_gaps, runs_of, trimmed
 from cocco.scheduling.programs.gap import solve_gaps
 from cocco.scheduling.programs.parts import parts_of, shape_of, translated, without_spills
-from cocco.scheduling.programs.solver import LIMIT, has_cp_sat, is_over
-from cocco.scheduling.programs.tight import Cut, Part, PartAnswer, solve_part
+from cocco.scheduling.programs.solver import SOLVER_LIMIT, has_cp_sat, is_over
+from cocco.scheduling.programs.tight import Cut, PartAnswer, TightPart, solve_part
 from cocco.scheduling.searches.beam import WIDTH
 from cocco.scheduling.searches.fixed import STATES, fixed_order
 from cocco.scheduling.searches.linear import linear
 
-MAX_CUTS = 20
+MAX_NO_GOODS = 20
 
 
-class Limits(NamedTuple):
+class ScheduleLimits(NamedTuple):
     """What bounds a search. Counted, but for `deadline`, which makes an answer depend on the machine."""
 
-    solver: float = LIMIT  #: deterministic time of CP-SAT, all calls of a question together
+    solver: float = SOLVER_LIMIT  #: deterministic time of CP-SAT, all calls of a question together
     states: int = STATES  #: of a step in our own search for a given order
     width: int = WIDTH  #: of the beam
-    max_cuts: int = MAX_CUTS
+    max_cuts: int = MAX_NO_GOODS
     deadline: float | None = None  #: by time.monotonic(): the solver stops then
 
 
-DEFAULT = Limits()
+DEFAULT = ScheduleLimits()
 
 
 class Joint(NamedTuple):
@@ -72,7 +72,7 @@ def given_order(
     order: Sequence[int],
     capacity: int,
     alignment: int = 1,
-    limits: Limits = DEFAULT,
+    limits: ScheduleLimits = DEFAULT,
     packer: Packer = pack,
 ) -> Joint:
     """Return the best plan of a given order: our own search, CP-SAT where that was cut off, PACK, cuts by CP-SAT."""
@@ -102,7 +102,7 @@ def tight(
     graph: Graph,
     capacity: int,
     alignment: int = 1,
-    limits: Limits = DEFAULT,
+    limits: ScheduleLimits = DEFAULT,
     hint: Plan | None = None,
     packer: Packer = pack,
 ) -> Joint:
@@ -114,7 +114,7 @@ def tight(
     parts = parts_of(graph, start.order)
     cuts: list[Cut] = []
     answers: dict[int, PartAnswer] = {}
-    known: dict[object, tuple[Part, PartAnswer]] = {}
+    known: dict[object, tuple[TightPart, PartAnswer]] = {}
     effort = 0.0
     while True:
         for i, part in enumerate(parts):
@@ -143,7 +143,7 @@ def tight(
         parts, answers = _touched(graph, parts, answers, cuts[-1], plan)
 
 
-def assemble(graph: Graph, parts: Sequence[Part], answers: Sequence[PartAnswer], moves: bool) -> Plan | None:
+def assemble(graph: Graph, parts: Sequence[TightPart], answers: Sequence[PartAnswer], moves: bool) -> Plan | None:
     """Return the plan that the answers of all parts make, None where one has none.
 
     moves: keep retrievals of tensors that were there a step before; without cuts they are no use.
@@ -173,11 +173,11 @@ def cut_of(graph: Graph, plan: Plan, conflict: Sequence[Stay]) -> Cut:
 
 
 def _touched(
-    graph: Graph, parts: list[Part], answers: dict[int, PartAnswer], cut: Cut, plan: Plan
-) -> tuple[list[Part], dict[int, PartAnswer]]:
+    graph: Graph, parts: list[TightPart], answers: dict[int, PartAnswer], cut: Cut, plan: Plan
+) -> tuple[list[TightPart], dict[int, PartAnswer]]:
     """Return the parts and the answers that stand: the part that has all of a cut is solved again, else all as one."""
     steps = {t for _, t in cut.cells | cut.runs}
     for i, part in enumerate(parts):
         if part.start <= min(steps) and max(steps) < part.start + len(part.operators):
             return parts, {k: answer for k, answer in answers.items() if k != i}
-    return [Part(plan.order)], {}
+    return [TightPart(plan.order)], {}

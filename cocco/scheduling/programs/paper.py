@@ -16,14 +16,14 @@ from typing import Any, NamedTuple
 from cocco.scheduling.graph import Graph
 from cocco.scheduling.packing import Stay
 from cocco.scheduling.plan import Plan, Run, runs_of
-from cocco.scheduling.programs.solver import Solved, cp_sat, solve
+from cocco.scheduling.programs.solver import SolverAnswer, cp_sat, solve
 from cocco.scheduling.programs.tight import Cell
 
 
 class PaperAnswer(NamedTuple):
     """What the solver says: a plan with addresses, or none; the bound is of all plans."""
 
-    solved: Solved
+    solved: SolverAnswer
     plan: Plan | None
     addresses: dict[Stay, int]
     bound: int

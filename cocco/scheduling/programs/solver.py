@@ -6,10 +6,10 @@ import importlib
 import time
 from typing import Any, NamedTuple
 
-LIMIT = 60.0  #: units of CP-SAT's deterministic time, about a second each; the default of every call
+SOLVER_LIMIT = 60.0  #: units of CP-SAT's deterministic time, about a second each; the default of every call
 
 
-class Solved(NamedTuple):
+class SolverAnswer(NamedTuple):
     """How the solver ended. value: of a variable; bound: no plan costs less, whatever the status."""
 
     status: str  #: "optimal", "feasible", "infeasible" or "gave_up"
@@ -43,7 +43,7 @@ def has_cp_sat() -> bool:
     return True
 
 
-def solve(model: Any, limit: float = LIMIT, deadline: float | None = None) -> Solved:
+def solve(model: Any, limit: float = SOLVER_LIMIT, deadline: float | None = None) -> SolverAnswer:
     """Return the answer of CP-SAT within so much deterministic time, and before a deadline where there is one."""
     cp_model = cp_sat()
     solver = cp_model.CpSolver()
@@ -55,13 +55,13 @@ def solve(model: Any, limit: float = LIMIT, deadline: float | None = None) -> So
     status = solver.solve(model)
     effort = solver.response_proto.deterministic_time
     if status == cp_model.INFEASIBLE:
-        return Solved("infeasible", solver, 0, None, effort)
+        return SolverAnswer("infeasible", solver, 0, None, effort)
     bound = max(0, round_up(solver.best_objective_bound))
     if status == cp_model.OPTIMAL:
-        return Solved("optimal", solver, bound, round(solver.objective_value), effort)
+        return SolverAnswer("optimal", solver, bound, round(solver.objective_value), effort)
     if status == cp_model.FEASIBLE:
-        return Solved("feasible", solver, bound, round(solver.objective_value), effort)
-    return Solved("gave_up", solver, bound, None, effort)
+        return SolverAnswer("feasible", solver, bound, round(solver.objective_value), effort)
+    return SolverAnswer("gave_up", solver, bound, None, effort)
 
 
 def is_over(deadline: float | None) -> bool:

@@ -27,7 +27,7 @@ class Cut(NamedTuple):
     runs: frozenset[Cell]  #: operators with parameters, at their steps
 
 
-class Part(NamedTuple):
+class TightPart(NamedTuple):
     """Operators that run one after the other from a step on, and what the world before and after holds fixed."""
 
     operators: tuple[int, ...]  #: in a valid order: the start for the solver
@@ -52,7 +52,7 @@ class PartAnswer(NamedTuple):
 class Model:
     """The variables of one part. A tensor of before is "in"; what is outside the part is a constant."""
 
-    def __init__(self, graph: Graph, part: Part, capacity: int) -> None:
+    def __init__(self, graph: Graph, part: TightPart, capacity: int) -> None:
         self.graph, self.part = graph, part
         self.model: Any = cp_sat().CpModel()
         self.count = len(part.operators)
@@ -196,7 +196,7 @@ class Model:
 
 def solve_part(
     graph: Graph,
-    part: Part,
+    part: TightPart,
     capacity: int,
     limit: float,
     cuts: Sequence[Cut] = (),

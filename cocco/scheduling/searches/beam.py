@@ -16,7 +16,7 @@ from typing import NamedTuple
 from cocco.scheduling.graph import Graph, members
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
 from cocco.scheduling.searches.drops import Drops
-from cocco.scheduling.searches.peak import Walk
+from cocco.scheduling.searches.peak import OrderWalk
 
 WIDTH = 40  #: states of a layer that go on; our choice: 100 find no less on NASNet
 PRESSURES = (1.0, 0.0, 2.0)  #: our choice: what a resident byte counts relative to a moved one, one beam for each
@@ -30,7 +30,7 @@ class Move(NamedTuple):
     before: Move | None
 
 
-class State(NamedTuple):
+class BeamState(NamedTuple):
     """Where a path stands. All sets are masks."""
 
     done: int
@@ -55,13 +55,13 @@ class Transitions:
 
     def __init__(self, graph: Graph, capacity: int) -> None:
         self.graph, self.capacity = graph, capacity
-        self.walk, self.drops = Walk(graph), Drops(graph)
+        self.walk, self.drops = OrderWalk(graph), Drops(graph)
 
-    def start(self) -> State:
+    def start(self) -> BeamState:
         """Return the state in which nothing has run."""
-        return self.settle(State(0, self.walk.sources, 0, 0, self.graph.copied, 0, None))
+        return self.settle(BeamState(0, self.walk.sources, 0, 0, self.graph.copied, 0, None))
 
-    def settle(self, state: State) -> State:
+    def settle(self, state: BeamState) -> BeamState:
         """Run by the safe rule until nothing more is safe."""
         again = True
         while again:
@@ -71,7 +71,7 @@ class Transitions:
                     state, again = self._run(state, o, 0), True
         return state
 
-    def following(self, state: State) -> list[State]:
+    def following(self, state: BeamState) -> list[BeamState]:
         """Return every state one operator later, settled."""
         graph, found = self.graph, []
         for o in members(state.ready):
@@ -82,7 +82,7 @@ class Transitions:
                 found.append(self.settle(self._run(state, o, mask)))
         return found
 
-    def _run(self, state: State, o: int, dropped: int) -> State:
+    def _run(self, state: BeamState, o: int, dropped: int) -> BeamState:
         graph = self.graph
         done = state.done | 1 << o
         live = state.live | (1 << o if graph.readers[o] else 0)
@@ -93,9 +93,9 @@ class Transitions:
         cost = state.cost + self.drops.price(dropped, state.copied) if dropped else state.cost
         copied = (state.copied | dropped) & (live | graph.copied & ~done)
         ready = self.walk.ready_after(o, done, state.ready)
-        return State(done, ready, live, away, copied, cost, Move(o, dropped, state.move))
+        return BeamState(done, ready, live, away, copied, cost, Move(o, dropped, state.move))
 
-    def _is_safe(self, state: State, o: int) -> bool:
+    def _is_safe(self, state: BeamState, o: int) -> bool:
         graph, reads = self.graph, self.graph.read_mask[o]
         if state.away & reads:
             return False
@@ -130,7 +130,7 @@ def beam(graph: Graph, capacity: int, width: int = WIDTH) -> BeamPlan:
 def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int | None) -> tuple[BeamPlan | None, bool]:
     """Return the cheapest plan of one beam, if any costs less, and whether no state was cut off."""
     search, count = Transitions(graph, capacity), len(graph)
-    layers: list[dict[int, list[State]]] = [{} for _ in range(count + 1)]
+    layers: list[dict[int, list[BeamState]]] = [{} for _ in range(count + 1)]
     start = search.start()
     layers[start.done.bit_count()][start.done] = [start]
     is_complete = True
@@ -153,7 +153,7 @@ def _beam(graph: Graph, capacity: int, width: int, pressure: float, below: int |
     return BeamPlan(_plan(graph, best.move), best.cost, False), is_complete
 
 
-def _enter(group: list[State], new: State) -> None:
+def _enter(group: list[BeamState], new: BeamState) -> None:
     """Add a state to those with the same finished operators, unless one of them is as good in all; drop the worse."""
     for old in group:
         if old.cost <= new.cost and not new.away & ~old.away and not new.copied & ~old.copied:

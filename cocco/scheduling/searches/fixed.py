@@ -28,7 +28,7 @@ class Fixed(NamedTuple):
     is_optimal: bool  #: for this order
 
 
-class Steps(NamedTuple):
+class StepMasks(NamedTuple):
     """What each step of an order does to the tensors, as masks."""
 
     live: list[int]  #: made before and used at the step or later
@@ -36,18 +36,18 @@ class Steps(NamedTuple):
     gap: list[dict[int, int]]  #: idle tensor -> which of its gaps the step lies in
 
 
-class Trail(NamedTuple):
+class DropTrail(NamedTuple):
     """What was dropped on the way to a state: (step, mask), newest first."""
 
     step: int
     mask: int
-    before: Trail | None
+    before: DropTrail | None
 
 
-Layer = dict[State, tuple[int, Trail | None]]  #: state -> least cost and how
+Layer = dict[State, tuple[int, DropTrail | None]]  #: state -> least cost and how
 
 
-def steps_of(graph: Graph, order: Sequence[int]) -> Steps:
+def steps_of(graph: Graph, order: Sequence[int]) -> StepMasks:
     """Return what is live and idle at each step."""
     count = len(order)
     live, later = [0] * count, [0] * count
@@ -63,7 +63,7 @@ def steps_of(graph: Graph, order: Sequence[int]) -> Steps:
         if starts:
             for step in range(uses[starts[-1]] + 1):
                 later[step] |= bit
-    return Steps(live, later, gap)
+    return StepMasks(live, later, gap)
 
 
 def fixed_order(graph: Graph, order: Sequence[int], capacity: int, states: int = STATES) -> Fixed:
@@ -94,8 +94,8 @@ def fixed_order(graph: Graph, order: Sequence[int], capacity: int, states: int =
 
 
 def _run(
-    graph: Graph, steps: Steps, drops: Drops, step: int, o: int, room: int, layer: Layer
-) -> Iterator[tuple[State, int, Trail | None]]:
+    graph: Graph, steps: StepMasks, drops: Drops, step: int, o: int, room: int, layer: Layer
+) -> Iterator[tuple[State, int, DropTrail | None]]:
     """Yield every state after a step, with its cost and its trail; room: bytes for tensors that were there before."""
     reads, live, later = graph.read_mask[o], steps.live[step], steps.later[step]
     open_gaps = mask_of(steps.gap[step])
@@ -106,4 +106,4 @@ def _run(
             now_away = away | mask
             kept = (copied | mask) & (later | open_gaps & ~now_away)
             price = drops.price(mask, copied | graph.copied) if mask else 0
-            yield (now_away & live, kept), cost + price, Trail(step, mask, trail) if mask else trail
+            yield (now_away & live, kept), cost + price, DropTrail(step, mask, trail) if mask else trail

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from cocco.scheduling.graph import Graph, mask_of, members
 from cocco.scheduling.plan import peak_of, ready_after
 
-MAX_STATES = 1_000_000  #: over all budgets tried; then the beam decides
+PEAK_STATES = 1_000_000  #: over all budgets tried; then the beam decides
 BEAM = 3_000  #: states of a layer, by live bytes, then peak
 
 
@@ -24,14 +24,14 @@ class Peak(NamedTuple):
     is_proved: bool  #: whether no order has less
 
 
-class Way(NamedTuple):
+class PeakWay(NamedTuple):
     """A way to a set of finished operators: the last one, and what was before."""
 
     operator: int
-    before: Way | None
+    before: PeakWay | None
 
 
-class Walk:
+class OrderWalk:
     """Moves through sets of finished operators. `ready` and `live` are carried along, so a step costs little."""
 
     def __init__(self, graph: Graph) -> None:
@@ -55,7 +55,7 @@ class Walk:
                 grown -= graph.size[a]
         return grown
 
-    def settle(self, done: int, ready: int, live: int, peak: int, budget: int, node: Way | None) -> Settled:
+    def settle(self, done: int, ready: int, live: int, peak: int, budget: int, node: PeakWay | None) -> Settled:
         """Run by the safe rule until nothing more is safe."""
         graph, again = self.graph, True
         while again:
@@ -65,7 +65,7 @@ class Walk:
                 if transient <= budget and (grown := self.growth(o, done)) <= 0:
                     done |= 1 << o
                     ready = self.ready_after(o, done, ready)
-                    live, peak, node, again = live + grown, max(peak, transient), Way(o, node), True
+                    live, peak, node, again = live + grown, max(peak, transient), PeakWay(o, node), True
         return Settled(done, ready, live, peak, node)
 
 
@@ -76,10 +76,10 @@ class Settled(NamedTuple):
     ready: int
     live: int
     peak: int
-    node: Way | None
+    node: PeakWay | None
 
 
-def least_peak(graph: Graph, max_states: int = MAX_STATES, beam: int = BEAM) -> Peak:
+def least_peak(graph: Graph, max_states: int = PEAK_STATES, beam: int = BEAM) -> Peak:
     """Return the least peak of live bytes without spilling; a beam answers where the states are too many.
 
     max_states: finished sets in all, counted. Parameters count at their operator's step.
@@ -109,7 +109,7 @@ def reach(
     Without an order, the least step that was refused is the next budget worth a try: nothing between changes a thing.
     done: whose tensors are there at the start. goal: the finished operators that end it; by default all.
     """
-    walk, goal = Walk(graph), (1 << len(graph)) - 1 if goal is None else goal
+    walk, goal = OrderWalk(graph), (1 << len(graph)) - 1 if goal is None else goal
     live = sum(graph.size[a] for a in members(done))
     start = walk.settle(done, mask_of(ready_after(graph, done)), live, 0, budget, None)
     stack, seen, refused = [start], {start.done}, -1
@@ -126,7 +126,7 @@ def reach(
             done = state.done | 1 << o
             live = state.live + walk.growth(o, state.done)
             settled = walk.settle(
-                done, walk.ready_after(o, done, state.ready), live, transient, budget, Way(o, state.node)
+                done, walk.ready_after(o, done, state.ready), live, transient, budget, PeakWay(o, state.node)
             )
             if settled.done not in seen:
                 seen.add(settled.done)
@@ -140,7 +140,7 @@ def reach(
 
 def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | None:
     """Return an order below the budget that a beam finds, if any; a layer: all states with as many operators done."""
-    walk, count = Walk(graph), len(graph)
+    walk, count = OrderWalk(graph), len(graph)
     start = walk.settle(0, walk.sources, 0, 0, budget - 1, None)
     layers: list[dict[int, Settled]] = [{} for _ in range(count + 1)]
     layers[start.done.bit_count()][start.done] = start
@@ -153,7 +153,7 @@ def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | Non
                 done = state.done | 1 << o
                 live, peak = state.live + walk.growth(o, state.done), max(state.peak, transient)
                 ready = walk.ready_after(o, done, state.ready)
-                settled = walk.settle(done, ready, live, peak, budget - 1, Way(o, state.node))
+                settled = walk.settle(done, ready, live, peak, budget - 1, PeakWay(o, state.node))
                 following = layers[settled.done.bit_count()]
                 if settled.done not in following or settled.peak < following[settled.done].peak:
                     following[settled.done] = settled
@@ -161,7 +161,7 @@ def _within_beam(graph: Graph, budget: int, width: int) -> tuple[int, ...] | Non
     return next((_order(each.node) for each in layers[count].values()), None)
 
 
-def _order(node: Way | None) -> tuple[int, ...]:
+def _order(node: PeakWay | None) -> tuple[int, ...]:
     found = []
     while node is not None:
         found.append(node.operator)

@@ -10,11 +10,13 @@ time. `cpu_seconds`, with preparing and building, are those of one core; all oth
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import cocco
 from cocco.allocation.answer import Outcome
@@ -28,10 +30,6 @@ from experiments.paper.related import instances
 from experiments.sweep.points import Point
 from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.judge import check_allocation
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 CP_NODES = 1_000  #: half a unit of CP-SAT's deterministic time, and as many conflicts
 ILP_NODES = 1  #: of HiGHS, whose root alone takes most of its time
@@ -127,8 +125,6 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 
     `over_ours`: the median over that of `auto`. A run that gave up counts with the time it took: a lower bound.
     """
-    import pandas
-
     found = []
     keys = ["part", "factor", "instance", "method"]
     for key, mine in table[table["status"] != "left out"].groupby(keys, sort=False):
@@ -200,4 +196,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -12,13 +12,13 @@ from cocco.allocation.exact.telamalloc import Backtracking
 from cocco.allocation.problem import KERNEL, make_problem
 from experiments.paper.related.boosting import Floats, Forest
 
-FEATURES = (
+FEATURE_NAMES = (
     "size", "lifetime", "contention", "level", "levels_back", "blamed", "returns", "backtracks_below", "same_phase",
     "backtracks",
 )  #: the paper's, and `levels_back`: how far from where the search stands  # fmt: skip
 ORACLE_NODES = 3_000  #: of our complete search, which labels in place of the paper's ILP; given up is "unsolvable"
 THRESHOLD = 1.0  #: of a score from 0 to 10; below it the rule decides; our choice
-FAR = 0.5  #: of its score is left to a backtrack to the root; our choice, the paper does not say how depth weighs
+TOO_FAR = 0.5  #: of its score is left to a backtrack to the root; our choice, the paper does not say how depth weighs
 
 Path = list[tuple[int, int]]  #: (buffer, address) of the placements, level by level
 
@@ -55,7 +55,7 @@ class Watch:
 
 
 def features(search: Backtracking, blamed: Counter[int]) -> Floats:
-    """Return FEATURES of each candidate; sizes over the capacity, lives over the whole time."""
+    """Return FEATURE_NAMES of each candidate; sizes over the capacity, lives over the whole time."""
     buffers = search.problem.buffers
     span = max(each.upper for each in buffers) - min(each.lower for each in buffers)
     here = len(search.points) - 1
@@ -122,7 +122,7 @@ class Learned:
         seen = self.watch.see(search)
         levels = candidates(search)
         depth = np.array(levels) / (len(search.points) - 1)
-        found = self.forest.predict(seen) * (FAR + (1 - FAR) * depth)
+        found = self.forest.predict(seen) * (TOO_FAR + (1 - TOO_FAR) * depth)
         best = int(found.argmax())
         return levels[best] if found[best] > THRESHOLD else rule
 

@@ -15,7 +15,7 @@ Ints = npt.NDArray[np.int64]
 DEPTH = 3  #: of a tree; our choice
 RATE = 0.1  #: share of a tree's answer that is taken; our choice
 BINS = 16  #: quantiles of a feature at which a node may be split; our choice
-LEAST = 5  #: samples of a leaf; our choice
+LEAST_IN_LEAF = 5  #: samples of a leaf; our choice
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ def _best_split(bins: Ints, cuts: Sequence[Floats], left: Floats) -> tuple[int, 
     for f, cut in enumerate(cuts):
         below = np.cumsum(np.bincount(bins[:, f], minlength=len(cut) + 1))[:-1]
         sums = np.cumsum(np.bincount(bins[:, f], left, len(cut) + 1))[:-1]
-        is_allowed = (below >= LEAST) & (count - below >= LEAST)
+        is_allowed = (below >= LEAST_IN_LEAF) & (count - below >= LEAST_IN_LEAF)
         if not is_allowed.any():
             continue
         above = np.maximum(count - below, 1)

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas
+from matplotlib.figure import Figure
 
 from cocco.allocation.exact.telamalloc import Choose, telamalloc
 from cocco.allocation.problem import make_problem
@@ -29,10 +30,6 @@ from experiments.paper.related.boosting import Floats, Forest, fit
 from experiments.sweep.points import Point
 from simulator.allocation.buffers import Allocation
 from simulator.allocation.judge import check_allocation
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 STEPS = 20_000  #: of a run; the paper gives 500,000
 LABELLED = 30  #: backtracks of a teaching run that are labelled
@@ -127,8 +124,6 @@ def summary(table: pandas.DataFrame) -> pandas.DataFrame:
 
     gained, lost: questions that it solves and the rule does not, and the other way round. steps: geometric mean.
     """
-    import pandas
-
     keys = ["instance", "factor", "seed"]
     rule = table[table["way"] == "rule"].set_index(keys)
     found = []
@@ -202,4 +197,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

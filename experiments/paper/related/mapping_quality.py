@@ -11,13 +11,15 @@ from __future__ import annotations
 
 import argparse
 import math
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 import workloads
 from cocco.mapping import MappingResult, Rules, map_layer
@@ -30,10 +32,6 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.mapping import SIMBA, Architecture, LayerShape
 from simulator.mapping.architecture import Level
-
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
 
 LISTS = ("resnet50", "vgg16")
 VALID = 2_000  #: valid mappings of the search; the published baseline gives up after 16,000
@@ -157,8 +155,6 @@ def mean(values: Sequence[float]) -> float:
 
 def summary(table: pandas.DataFrame) -> pandas.DataFrame:
     """Return one row per list and machine: geometric means of cycles and energy over CoSA's, CPU seconds in total."""
-    import pandas
-
     rows = []
     for (machine, name), mine in table.groupby(["machine", "list"], sort=False):
         row: Point = {
@@ -265,4 +261,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from cocco.scheduling.budgets import NAMES
 from experiments.common import command
@@ -13,10 +15,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.paper.related import schedules
 from experiments.sweep.points import Point
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
-
+COLUMNS = ("operators", "status", "offchip_bytes", "lower_bound_bytes", "packing", "windows", "windows_proved")
 LIMIT = 60.0  #: deterministic time of the solver for each method
 METHODS: dict[str, dict[str, Any]] = {
     "fixed default": {"method": "gap", "order": "default"},
@@ -59,13 +58,7 @@ def scheduled(point: Point) -> Point:
     paper = PAPER_SECONDS.get(point["network"], {}).get(point["method"])
     place = next(name for name in NAMES if name in point["budget"])
     return {
-        "operators": found.operators,
-        "status": found.status,
-        "offchip_bytes": found.offchip_bytes,
-        "lower_bound_bytes": found.lower_bound_bytes,
-        "packing": found.packing,
-        "windows": found.windows,
-        "windows_proved": found.windows_proved,
+        **{name: getattr(found, name) for name in COLUMNS},
         **base,
         "reduction": schedules.reduction(found.offchip_bytes, base),
         "cpu_seconds": round(seconds, 1),
@@ -109,4 +102,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas
+from matplotlib.figure import Figure
 
 from cocco.scheduling.budgets import NAMES
 from experiments.common import command
@@ -13,10 +15,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.paper.related import schedules
 from experiments.sweep.points import Point
 
-if TYPE_CHECKING:
-    import pandas
-    from matplotlib.figure import Figure
-
+COLUMNS = ("operators", "method", "status", "offchip_bytes", "lower_bound_bytes", "compulsory_bytes", "packing")
 LIMIT = 60.0  #: deterministic time of the solver for each point
 LINEAR = 0.1  #: MB, up to which the picture's axis is linear, so that 0 has a place
 
@@ -38,13 +37,7 @@ def scheduled(point: Point) -> Point:
     found, seconds = schedules.timed(point, limit=point["limit"])
     base = schedules.baselines(point)
     return {
-        "operators": found.operators,
-        "method": found.method,
-        "status": found.status,
-        "offchip_bytes": found.offchip_bytes,
-        "lower_bound_bytes": found.lower_bound_bytes,
-        "compulsory_bytes": found.compulsory_bytes,
-        "packing": found.packing,
+        **{name: getattr(found, name) for name in COLUMNS},
         **base,
         "reduction": schedules.reduction(found.offchip_bytes, base),
         "cpu_seconds": round(seconds, 2),
@@ -110,4 +103,4 @@ run = EXPERIMENT.run
 
 
 if __name__ == "__main__":
-    sys.exit(command.main(EXPERIMENT))
+    command.script(EXPERIMENT)

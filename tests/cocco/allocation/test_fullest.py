@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cocco
 from benchmarks.allocation_lists import turning
-from cocco.allocation.heuristics.fullest import WIDTHS, fullest_first, grow
+from cocco.allocation.heuristics.fullest import WINDOW_BUFFERS, fullest_first, grow
 from cocco.allocation.problem import has_kernel, make_problem
 from simulator.allocation.buffers import Buffer
 from simulator.allocation.judge import lower_bound
@@ -76,7 +76,7 @@ def test_training_fills_the_memory_to_the_last_byte(engine):
     parts = make_problem(buffers)
     found = fullest_first(parts, parts.bound, 20_000, engine)
     assert found.status == "feasible"
-    tops, blocks = found.address + parts.size, [grow(parts, width).spanning for width in WIDTHS]
+    tops, blocks = found.address + parts.size, [grow(parts, width).spanning for width in WINDOW_BUFFERS]
     assert any(tops[block].max() == parts.size[block].sum() for block in blocks)  # it lies at the bottom
 
 

@@ -55,7 +55,7 @@ def test_long_lives_are_placed_first_and_short_ones_fill_the_gaps():
 
 def test_a_long_list_is_minimized_by_the_portfolio_alone(monkeypatch):
     buffers = many(2, with_all=False)
-    monkeypatch.setattr(entry_point, "LARGE", 100)
+    monkeypatch.setattr(entry_point, "MOST_MINIMIZED", 100)
     found = cocco.allocate(buffers, 10**6, minimize=True)
     assert found.nodes == 0 and found.solved_by.startswith("greedy")
     best = cocco.allocate(buffers, 10**6, method="greedy", minimize=True)

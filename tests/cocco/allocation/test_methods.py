@@ -87,7 +87,7 @@ def test_greedy_heights_of_the_ten_buffers(order):
     assert heights == HEIGHTS[order]
 
 
-@pytest.mark.parametrize("rule", greedy.RULES)
+@pytest.mark.parametrize("rule", greedy.PLACING)
 @settings(max_examples=60, deadline=None)
 @given(buffers=small_buffers(), order=st.sampled_from(sorted(greedy.ORDERS)))
 def test_every_greedy_rule_places_every_buffer_rightly(rule, order, buffers):

@@ -117,7 +117,7 @@ def test_a_part_of_time_that_is_left_open_refutes_nothing():
 def test_a_list_too_large_for_the_search_is_left_to_the_portfolio(monkeypatch):
     """Eight buffers of contention 4 that greedy stacks higher: minimized without a node where 7 are large already."""
     entry_point = import_module("cocco.allocation.allocate")
-    monkeypatch.setattr(entry_point, "LARGE", 7)
+    monkeypatch.setattr(entry_point, "MOST_MINIMIZED", 7)
     monkeypatch.setattr(entry_point, "complete", lambda *_, **__: pytest.fail("the search was asked"))
     found = cocco.allocate(named(EIGHT), 20, minimize=True)
     assert (found.status, found.nodes) == ("feasible", 0) and found.height_bytes > found.lower_bound_bytes

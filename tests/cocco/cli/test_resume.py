@@ -82,8 +82,8 @@ def killed_after(tells: float) -> Iterator[list[float]]:
         if left[0] < 0:
             raise Killed
 
-    with patch("cocco.cli.running.progress.Shown.told", told):
-        with patch("cocco.cli.running.progress.Shown.samples", told):
+    with patch("cocco.cli.running.progress.StageView.told", told):
+        with patch("cocco.cli.running.progress.StageView.samples", told):
             yield left
 
 

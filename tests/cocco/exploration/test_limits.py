@@ -186,7 +186,7 @@ def test_compromise_wants_the_networks_of_the_result():
         cocco.compromise(result, [diamond(), chain(3)], space=SPACE, samples=60)
 
 
-@pytest.mark.parametrize("where", ["searched", "_focus", "_prove"])
+@pytest.mark.parametrize("where", ["searched", "_focus", "proven"])
 def test_ctrl_c_raises_with_the_best_so_far(monkeypatch, where):
     """In the first search (its progress), on a single memory, or in the proof: each time there is an answer."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import workloads
-from cocco.output.text.plans.evaluation import SCHEMES, evaluation_text, reread_text, subgraphs_text, totals_text
+from cocco.output.text.plans.evaluation import SCHEME_WORDS, evaluation_text, reread_text, subgraphs_text, totals_text
 from cocco.output.text.plans.explanation import explanation_text
 from cocco.plans.explain import explain
 from simulator import Accelerator, Partition, evaluate
@@ -31,7 +31,7 @@ def test_a_layer_that_moves_something_often_says_from_where_on_it_fits():
 
 def test_several_cores_say_how_they_share_each_subgraph():
     """Two cores rotate the weights of the chain in one subgraph; one core says nothing."""
-    assert tuple(SCHEMES) == CORE_SCHEMES
+    assert tuple(SCHEME_WORDS) == CORE_SCHEMES
     plan = Partition.from_groups(chain(), [["a", "b", "c"]])
     for cores in (1, 2):
         chip = Accelerator(shared_buffer=2**16, cores=cores)
@@ -45,14 +45,14 @@ def test_several_cores_say_how_they_share_each_subgraph():
                 scheme == ""
                 and "scheme" not in row
                 and "cores " not in text
-                and not any(words in told for words in SCHEMES.values())
+                and not any(words in told for words in SCHEME_WORDS.values())
             )
         else:
             assert row["scheme"] == scheme
             (line,) = (line for line in text.splitlines() if line.startswith("  cores "))
             crossing = f"{evaluation.crossbar_bytes / 2**20:,.2f} MB cross between them"
-            assert line == f"  cores                   {scheme} 1 ({SCHEMES[scheme]}); {crossing}"
-            assert f"({SCHEMES[scheme]})" in told
+            assert line == f"  cores                   {scheme} 1 ({SCHEME_WORDS[scheme]}); {crossing}"
+            assert f"({SCHEME_WORDS[scheme]})" in told
             assert text.splitlines()[-1].split()[:5] == ["0", "a", "..", "c", "(3)"]
             assert text.splitlines()[-1].split()[5] == scheme
 

@@ -17,8 +17,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import explore
 from cocco.exploration.limits import minimize
 from cocco.exploration.pareto import pareto
-from cocco.output.folders.read.front import FrontRun
-from cocco.output.folders.read.read import read
+from cocco.output.folders.read.front import FrontRun, read
 from cocco.output.folders.read.run import Run
 from cocco.output.folders.written import front as front_folder
 from cocco.output.folders.written import run as run_folder
@@ -26,14 +25,14 @@ from cocco.output.folders.written.about import (
     FRONT,
     HISTORY,
     RESULT,
-    SAMPLES,
+    SAMPLES_FILE,
+    SIZES_FOLDER,
     About,
     address_names,
     csv_text,
     partition_names,
     versions,
 )
-from cocco.output.folders.written.sizes import SIZES
 from cocco.problem.space import SharedBuffer
 from simulator import KiB
 from tests.helpers.tiny_network import write_tiny
@@ -75,7 +74,7 @@ def test_a_run_comes_back(tiny: Any, tmp_path: Path, count: int):
     result = explore(networks, alpha=0.002, **FEW)
     told = about(result.to_json())
     written = run_folder.save(tmp_path, result, told.to_json())
-    assert {path.name for path in written} - {SIZES} == set(
+    assert {path.name for path in written} - {SIZES_FOLDER} == set(
         run_folder.file_names([network.name for network in networks])
     )
     found = read(tmp_path)
@@ -118,7 +117,7 @@ def saved(folder: Path, answer: Front | Limited) -> tuple[FrontRun, About]:
     told = about(answer.to_json())
     written = front_folder.save(folder, answer, told.to_json())
     assert {path.name for path in written} == {*front_folder.FILES, "partitions"}
-    assert {RESULT, FRONT, SAMPLES} <= {path.name for path in folder.iterdir()}
+    assert {RESULT, FRONT, SAMPLES_FILE} <= {path.name for path in folder.iterdir()}
     found = read(folder)
     assert isinstance(found, FrontRun)
     return found, told

@@ -15,12 +15,12 @@ from matplotlib.collections import LineCollection
 import cocco
 import workloads
 from cocco.output import pictures, report
-from cocco.output.folders.read.read import read
+from cocco.output.folders.read.front import read
 from cocco.output.folders.written import run as folders
-from cocco.output.pictures.kept import NAMED, KeptBar
+from cocco.output.pictures.occupancy import INTERVALS_NAMED, KeptBar
 from cocco.output.text.plans.comparison import comparison_text
 from simulator import Accelerator, KiB, Partition, evaluate
-from simulator.views.intervals import rows_of
+from simulator.views.occupancy import rows_of
 from tests.helpers.pages import change, data_of, near_sizes, page_of
 from workloads.errors import FileFormatError
 
@@ -72,7 +72,9 @@ def test_bars_lie_over_the_steps_of_their_intervals():
 
 
 def test_many_intervals_share_rows():
-    (axes,) = pictures.kept_figure([KeptBar(f"t{i}", 2 * i, 2 * i + 1, 8) for i in range(NAMED + 1)], 300).axes
+    (axes,) = pictures.kept_figure(
+        [KeptBar(f"t{i}", 2 * i, 2 * i + 1, 8) for i in range(INTERVALS_NAMED + 1)], 300
+    ).axes
     assert len({bar.get_y() for bar in axes.containers[0]}) == 1 and not list(axes.get_yticks())
 
 

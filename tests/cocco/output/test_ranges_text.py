@@ -9,7 +9,7 @@ import pytest
 import cocco
 import workloads
 from cocco.exploration.answers.ranges import Candidate, Ranges, Terms
-from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.parts import ranges_of
 from cocco.output.folders.read.reading import Reader
 from cocco.output.text.searches.ranges import decides, ends, ranges_text, within_sentence
 from simulator import KiB

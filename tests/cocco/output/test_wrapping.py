@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cocco.output.text.layout.wrapping import wrapped
+from cocco.output.text.layout.tables import wrapped
 
 WORDS = st.lists(st.text("abcdefghij,.0123456789", min_size=1, max_size=12), min_size=1, max_size=60)
 

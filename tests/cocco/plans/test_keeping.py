@@ -12,6 +12,7 @@ from cocco.plans.files import load_partition, written_order
 from cocco.plans.kept_tensors import kept_reasons
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
+from simulator.model.priced import price_partition
 from tests.helpers.command_line import write_json
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -61,7 +62,7 @@ def test_reasons_by_hand():
     """Of s kept until a, one reading is spared; the sum reads DRAM, so s is written all the same."""
     network = block()
     plan = Partition.from_groups(network, [["s"], ["a"], ["sum"]], keep=[{"tensor": "s", "until": "a"}])
-    found = kept_reasons(network, plan, Accelerator(shared_buffer=4 * KiB))
+    found = kept_reasons(price_partition(network, plan, Accelerator(shared_buffer=4 * KiB)))
     (kept,) = found.kept
     assert (kept.size_bytes, kept.reads, kept.is_written, kept.saved_bytes) == (MAP, 1, True, MAP)
     assert [(room.position, room.kept, room.kept_bytes) for room in found.rooms] == [
@@ -79,7 +80,7 @@ def test_what_a_tensor_lacks_is_what_the_memory_lacks(size):
     """With so many bytes more, and no fewer, the interval fits."""
     network = block()
     plan = Partition.layerwise(network)
-    for each in kept_reasons(network, plan, Accelerator(shared_buffer=size)).missed:
+    for each in kept_reasons(price_partition(network, plan, Accelerator(shared_buffer=size))).missed:
         spans = [(network.index[each.tensor], each.from_step, each.until_step)]
         kept = Partition.from_ids(network, plan.subgraphs, keep=spans)
         for more, fits in ((each.missing_bytes, True), (each.missing_bytes - 1, False)):

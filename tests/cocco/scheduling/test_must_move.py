@@ -35,7 +35,7 @@ def check(found: tuple[Operator, ...], has_copy: bool, more: int) -> None:
 def test_no_schedule_moves_less_than_the_bound(
     count: int, most: int, more: int, has_copy: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(away, "APART", 1)
+    monkeypatch.setattr(away, "GATES_APART", 1)
     attack = given(random_operators(most=most))(lambda found: check(found, has_copy, more))
     settings(max_examples=count, deadline=None)(attack)()
 

@@ -14,17 +14,15 @@ from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.checked import checked
 from cocco.scheduling.graph import Graph, graph_of
 from cocco.scheduling.packing import Packed, pack, stays_of
-from cocco.scheduling.pieces.divide import bounds_of, divide
-from cocco.scheduling.pieces.windows import improved, part_of, replaced, slide
 from cocco.scheduling.plan import cost_of, live_bytes, plan_of_gaps, uses_of
 from cocco.scheduling.programs import joint
-from cocco.scheduling.programs.breaks import narrow_steps, single_cuts
 from cocco.scheduling.programs.gap import solve_gaps
-from cocco.scheduling.programs.joint import Limits, cut_of, given_order, placed, tight
+from cocco.scheduling.programs.joint import ScheduleLimits, cut_of, given_order, placed, tight
 from cocco.scheduling.programs.paper import solve_paper
-from cocco.scheduling.programs.parts import parts_of, shape_of, without_spills
+from cocco.scheduling.programs.parts import narrow_steps, parts_of, shape_of, single_cuts, without_spills
 from cocco.scheduling.programs.solver import round_up
-from cocco.scheduling.programs.tight import Cut, Part, solve_part
+from cocco.scheduling.programs.tight import Cut, TightPart, solve_part
+from cocco.scheduling.programs.windows import bounds_of, divide, improved, part_of, replaced, slide
 from cocco.scheduling.schedule import schedule
 from cocco.scheduling.searches import beam as beams
 from cocco.scheduling.searches import fixed as fixes
@@ -87,16 +85,16 @@ def test_searches_with_few_states_claim_no_more_than_is_true(found: tuple[Operat
     own, free = fixed_order(graph, range(len(graph)), capacity, few), beam(graph, capacity, few)
     assert own.cost >= best and (not own.is_optimal or own.cost == best)
     assert free.cost >= least and (not free.is_optimal or free.cost == least)
-    given_ = given_order(graph, range(len(graph)), capacity, limits=Limits(solver=0.0, states=few))
+    given_ = given_order(graph, range(len(graph)), capacity, limits=ScheduleLimits(solver=0.0, states=few))
     assert given_.plan is not None and given_.bound <= best
     assert given_.status != "optimal" or cost_of(graph, given_.plan) == best
 
 
 def test_order_whose_search_was_cut_off_has_no_bound_without_a_solver():
     graph = graph_of(idle_three())
-    found = given_order(graph, range(7), 13, limits=Limits(solver=0.0, states=1))
+    found = given_order(graph, range(7), 13, limits=ScheduleLimits(solver=0.0, states=1))
     assert (found.status, found.bound) == ("feasible", 0)
-    found = given_order(graph, range(7), 13, limits=Limits(solver=0.0))
+    found = given_order(graph, range(7), 13, limits=ScheduleLimits(solver=0.0))
     assert (found.status, found.bound) == ("optimal", 10)
 
 
@@ -118,7 +116,7 @@ def test_bound_of_an_order_is_none_of_a_free_one():
 
 def test_solver_without_time_leaves_the_windows_open_and_stops(monkeypatch: pytest.MonkeyPatch):
     """The first window or segment spends what was given; it is not proved, and there is no second one."""
-    monkeypatch.setattr("cocco.scheduling.pieces.divide.LONGEST", 8)
+    monkeypatch.setattr("cocco.scheduling.programs.windows.LONGEST", 8)
     graph = graph_of(operators_of(encoder_stack(2)))
     capacity = max(graph.need)
     start = fixed_order(graph, range(len(graph)), capacity).plan
@@ -142,7 +140,7 @@ def test_tight_without_time_keeps_the_hint_and_its_cuts_stay_within_the_limit():
         calls.append(stays)
         return Packed("infeasible", {}, "none", tuple(stays))
 
-    found = tight(graph, capacity, limits=Limits(solver=NONE_LEFT), hint=start, packer=refuse)
+    found = tight(graph, capacity, limits=ScheduleLimits(solver=NONE_LEFT), hint=start, packer=refuse)
     assert (found.status, found.cuts, len(calls)) == ("feasible", 0, 1)
 
 
@@ -178,7 +176,7 @@ def test_tensors_around_a_window_by_hand():
     graph = graph_of(skip_chain())
     plan = plan_of_gaps(graph, range(5), {(1, 1)})
     assert plan.runs[1] == ((1, 2), (4, 4))
-    assert part_of(graph, plan, 3, 4) == Part((3,), 3, frozenset({1, 2}), frozenset({1, 3}), frozenset())
+    assert part_of(graph, plan, 3, 4) == TightPart((3,), 3, frozenset({1, 2}), frozenset({1, 3}), frozenset())
     assert part_of(graph, plan, 0, 3).paid == {1} and part_of(graph, plan, 4, 5).paid == frozenset()
 
 
@@ -191,7 +189,7 @@ def test_parts_of_other_weights_or_copies_are_other_questions():
     assert of_b == of_c and len({of_x, of_a, of_b}) == 3
     plain = graph_of(operators({"x": (2, ""), "y": (2, "")}))
     copied = Graph(plain.operators, plain.size, plain.weight, plain.reads, (True, False))
-    first, second = Part((0,)), Part((1,))
+    first, second = TightPart((0,)), TightPart((1,))
     assert shape_of(plain, first) == shape_of(plain, second)
     assert shape_of(copied, first) != shape_of(copied, second)
 
@@ -209,7 +207,7 @@ def test_narrow_steps_have_two_live_tensors_at_most():
 
 def test_part_without_spills_must_fit_to_the_byte():
     graph = graph_of(skip_chain())
-    part = Part(tuple(range(5)))
+    part = TightPart(tuple(range(5)))
     assert without_spills(graph, part, 9) is None
     answer = without_spills(graph, part, 10)
     assert answer is not None and (answer.cost, answer.bound) == (0, 0)
@@ -305,10 +303,10 @@ def test_cut_across_two_parts_makes_them_one():
     """Steps 1 and 2 lie in different parts; steps 2 and 3 are in the second alone, whose answer goes."""
     graph = graph_of(skip_chain())
     plan = plan_of_gaps(graph, range(5), set())
-    parts = [Part((0, 1)), Part((2, 3, 4), 2)]
+    parts = [TightPart((0, 1)), TightPart((2, 3, 4), 2)]
     answers = {i: solve_part(graph, part, 100, 10.0) for i, part in enumerate(parts)}
     across, inside = (Cut(frozenset({(1, t), (1, t + 1)}), frozenset(), frozenset()) for t in (1, 2))
-    assert joint._touched(graph, parts, answers, across, plan) == ([Part(plan.order)], {})
+    assert joint._touched(graph, parts, answers, across, plan) == ([TightPart(plan.order)], {})
     assert joint._touched(graph, parts, answers, inside, plan) == (parts, {0: answers[0]})
 
 
@@ -340,7 +338,7 @@ def test_calls_of_the_solver_share_one_limit(monkeypatch: pytest.MonkeyPatch):
 
     monkeypatch.setattr(joint, "solve_gaps", gaps)
     monkeypatch.setattr(joint, "solve_part", part)
-    graph, limits = graph_of(skip_chain()), Limits(solver=10.0)
+    graph, limits = graph_of(skip_chain()), ScheduleLimits(solver=10.0)
     given_order(graph, range(5), 12, limits=limits, packer=refusing(3))
     assert given_ == [10.0, 6.0, 2.0]
     given_.clear()

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 import workloads
 from cocco.scheduling.graph import Graph, graph_of
 from cocco.scheduling.packing import Packed, pack, schedule_of, stays_of
-from cocco.scheduling.pieces.windows import slide
 from cocco.scheduling.plan import Plan, cost_of, is_order, live_bytes, peak_of
 from cocco.scheduling.programs.gap import solve_gaps
-from cocco.scheduling.programs.joint import Joint, Limits, given_order, tight
+from cocco.scheduling.programs.joint import Joint, ScheduleLimits, given_order, tight
 from cocco.scheduling.programs.paper import solve_paper
+from cocco.scheduling.programs.windows import slide
 from cocco.scheduling.schedule import schedule
 from cocco.scheduling.searches.beam import beam
 from cocco.scheduling.searches.fixed import fixed_order
@@ -243,7 +243,7 @@ def test_after_the_last_cut_the_answer_is_feasible_and_never_called_optimal():
     """What stands in then is the linear allocator on the order that was found, and the bound says how far it is off."""
     graph = graph_of(operators_of(workloads.load("resnet50"), parameters=True))
     packer, calls = refusing(100)
-    found = tight(graph, max(graph.need), packer=packer, limits=Limits(max_cuts=1))
+    found = tight(graph, max(graph.need), packer=packer, limits=ScheduleLimits(max_cuts=1))
     assert (found.status, found.cuts, found.packing, len(calls)) == ("feasible", 1, "none", 2)
     assert judged(graph, found, max(graph.need)) > found.bound >= 602_112
 
@@ -298,5 +298,5 @@ def test_after_a_deadline_the_solver_is_not_asked_again():
     assert cost_of(graph, start)
     late, given_time = (slide(graph, start, capacity, 1.0, lambda plan: plan, deadline) for deadline in (0.0, None))
     assert (late.plan, late.windows) == (start, 0) and given_time.windows
-    answer = tight(graph, capacity, limits=Limits(deadline=0.0), hint=start)
+    answer = tight(graph, capacity, limits=ScheduleLimits(deadline=0.0), hint=start)
     assert (answer.status, judged(graph, answer, capacity)) == ("feasible", cost_of(graph, start))

@@ -11,7 +11,7 @@ import pytest
 
 import workloads
 from simulator import Accelerator, Evaluation, Partition, Technology, evaluate
-from simulator.views.chrome_trace import ARRAY, CORES, CROSSBAR, DRAM, TRACKS, chrome_trace
+from simulator.views.chrome_trace import ARRAY, CORE_THREADS, CROSSBAR, DRAM, TRACKS, chrome_trace
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
 
@@ -64,11 +64,11 @@ def test_a_trace_obeys_the_format_and_ends_at_the_latency(name, clock, machine):
     assert named == ({*TRACKS.values()} if cores == 1 else several)
     crossed = [e for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == CROSSBAR]
     assert sum(e["args"]["bytes"] for e in crossed) == evaluation.crossbar_bytes
-    working = [e["tid"] - CORES for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] >= CORES]
+    working = [e["tid"] - CORE_THREADS for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] >= CORE_THREADS]
     assert sorted(set(working)) == (list(range(cores)) if cores > 1 else [])
     moved = sum(e["args"]["bytes"] for e in trace["traceEvents"] if e["ph"] == "X" and e["tid"] == DRAM)
     assert moved == evaluation.ema_bytes
-    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and (e["tid"] == ARRAY or e["tid"] >= CORES)]
+    computed = [e for e in trace["traceEvents"] if e["ph"] == "X" and (e["tid"] == ARRAY or e["tid"] >= CORE_THREADS)]
     once = {(e["ts"], e["name"]): e["args"]["cycles"] for e in computed}  # cores that share a layer work in lock-step
     assert sum(once.values()) == pytest.approx(evaluation.compute_cycles)
     assert {name for _, name in once} == {layer.name for layer in network.layers}

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from workloads.errors import NetworkError
 from workloads.importing.families.combining import reduce
 from workloads.importing.families.moving import reshape, transpose
-from workloads.importing.families.sliding import Window, share, slide
+from workloads.importing.families.sliding import Sliding, share, slide
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, is_channels, normal
@@ -72,7 +72,7 @@ def _slide_beside(
     order = [still, 1, *(i for i in (2, 3, 4) if i != still), 0]
     turned = transpose(sketch, value, order)
     kernel, stride, before, after, dilation = ([n for i, n in enumerate(each, 2) if i != still] for each in numbers)
-    window = Window(kernel, stride, before, after, dilation)
+    window = Sliding(kernel, stride, before, after, dilation)
     found = slide(sketch, op, reshape(sketch, turned, turned.shape[:4]), window, channels, groups, weights)
     return transpose(sketch, reshape(sketch, found, (*found.shape, 1)), [order.index(i) for i in range(5)])
 

@@ -15,7 +15,7 @@ from workloads.network.layers.windows import Method, resize_window, transposed_p
 
 
 @dataclass(frozen=True)
-class Window:
+class Sliding:
     """What slides: numbers for each dimension of the map (1 or 2)."""
 
     kernel: Sequence[int]
@@ -58,7 +58,7 @@ def _on_map(sketch: Sketch, value: Value) -> tuple[Value, tuple[int, int, int, i
 
 
 def slide(
-    sketch: Sketch, op: str, value: Value, window: Window, channels: int | None = None, groups: int = 1,
+    sketch: Sketch, op: str, value: Value, window: Sliding, channels: int | None = None, groups: int = 1,
     weights: Value | None = None,
 ) -> Value:  # fmt: skip
     """Return a convolution (with channels and weights) or a pool of an array [1, C, L] or [1, C, H, W].
@@ -99,7 +99,7 @@ def share(sketch: Sketch, name: str, weights: Value | None, batch: int) -> None:
 
 
 def spread(
-    sketch: Sketch, value: Value, window: Window, channels: int, groups: int, extra: Sequence[int],
+    sketch: Sketch, value: Value, window: Sliding, channels: int, groups: int, extra: Sequence[int],
     out: Sequence[int] = (), weights: Value | None = None,
 ) -> Value:  # fmt: skip
     """Return a transposed convolution; `extra` is its output padding, `out` its extents where they are given."""
@@ -132,7 +132,7 @@ def spread(
 def pool_all(sketch: Sketch, op: str, value: Value) -> Value:
     """Return a pool over the whole map."""
     value = sketch.settle(value)
-    return slide(sketch, op, value, Window(value.shape[2:], value.shape[2:]))
+    return slide(sketch, op, value, Sliding(value.shape[2:], value.shape[2:]))
 
 
 def adaptive_pool(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> Value:
@@ -149,7 +149,7 @@ def adaptive_pool(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> 
         return resize(sketch, value, out, "nearest")
     strides = [extent // size for extent, size in zip(extents, out)]
     kernel = [extent - (size - 1) * stride for extent, size, stride in zip(extents, out, strides)]
-    return slide(sketch, op, value, Window(kernel, strides))
+    return slide(sketch, op, value, Sliding(kernel, strides))
 
 
 def resize(sketch: Sketch, value: Value, out: Sequence[int], method: Method, align_corners: bool = False) -> Value:

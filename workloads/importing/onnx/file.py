@@ -16,10 +16,18 @@ from typing import TYPE_CHECKING, Any
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.finishing import finish
 from workloads.importing.onnx.audit import audited
-from workloads.importing.onnx.branches import check_names, chosen_branch
-from workloads.importing.onnx.caches import is_cache, readers_of
-from workloads.importing.onnx.declared import LAST, REAL_TYPES, RESHAPING, STORED_TYPES, TYPES, declared, lie
-from workloads.importing.onnx.order import ordered, title
+from workloads.importing.onnx.declared import (
+    LAST_OPERATORS,
+    REAL_TYPES,
+    RESHAPING,
+    STORED_TYPES,
+    TYPES,
+    declared,
+    is_cache,
+    lie,
+    readers_of,
+)
+from workloads.importing.onnx.order import check_names, chosen_branch, ordered, title
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
 from workloads.importing.sketch import Sketch
@@ -269,7 +277,7 @@ class _Reader:
         if not maps:
             return derived(shape, None, call.present())
         value = maps[0]
-        is_last = set(call.outputs) <= {info.name for info in self.graph.output} and call.op in LAST
+        is_last = set(call.outputs) <= {info.name for info in self.graph.output} and call.op in LAST_OPERATORS
         keeps = len(maps) == 1 and not weights and declared(info) in ((), value.shape)
         keeps = keeps and call.op not in RESHAPING and len(call.outputs) == 1
         if is_last or (keeps and self.unsupported == "passthrough"):

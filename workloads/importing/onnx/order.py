@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph in the order in which they can be read, and what errors call them."""
+"""The nodes of an ONNX graph in the order in which they can be read, the branch of an If, and their names in errors."""
 
 from __future__ import annotations
 
@@ -6,6 +6,35 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from workloads.errors import NetworkError, shown
+from workloads.importing.values import Value
+
+
+def chosen_branch(node: Any, condition: Value | None) -> Any:
+    """Return the graph that replaces an If; raises NetworkError if its condition is unknown.
+
+    Exporters leave such a choice where an extent was not known to them: whether a dimension is 1 and goes, whether a
+    state is empty. A condition that the caller gives, or the network computes, stays control flow.
+    """
+    if node.op_type != "If" or condition is None or condition.data is None or condition.is_given:
+        raise NetworkError("is control flow, which a layer graph has not; export the model without it")
+    if condition.data.size != 1:
+        raise NetworkError(f"has {condition.data.size} conditions; one is known")
+    name = "then_branch" if condition.data.reshape(-1)[0] else "else_branch"
+    graph = next((a.g for a in node.attribute if a.name == name and a.HasField("g")), None)
+    if graph is None or len(graph.output) != len(node.output):
+        raise NetworkError(f"has no {name} of {len(node.output)} outputs")
+    check_names(graph)
+    return graph
+
+
+def check_names(graph: Any) -> None:
+    """Raise NetworkError where a name is no text: protobuf hands on bytes that are not UTF-8."""
+    infos = [*graph.input, *graph.output, *graph.initializer]
+    nodes = graph.node
+    names = [each.name for each in (*infos, *nodes)] + [node.op_type for node in nodes]
+    for name in (*names, *(name for node in nodes for name in (*node.input, *node.output))):
+        if type(name) is not str:
+            raise NetworkError(f"has the name {shown(name)}, which is no text")
 
 
 def ordered(nodes: Sequence[Any], known: Collection[str]) -> Sequence[Any]:

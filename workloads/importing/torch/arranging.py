@@ -7,8 +7,8 @@ from collections.abc import Callable
 from workloads.errors import NetworkError
 from workloads.importing.families import combining, moving, multiplying, sliding, writing
 from workloads.importing.families.moving import axis_of
-from workloads.importing.families.sliding import Window
-from workloads.importing.torch.call import Answer, TorchCall
+from workloads.importing.families.sliding import Sliding
+from workloads.importing.torch.call import Answer, TorchCall, by_name
 from workloads.importing.torch.weighted import pair
 from workloads.importing.values import Value, constant, derived
 from workloads.network.layers.layer import Note
@@ -227,7 +227,7 @@ def _bags(call: TorchCall) -> Answer:
     else:
         each, turned = (indices.shape[0] // bags,), multiplying.swapped(sketch, found)
         rows = moving.unsqueeze(sketch, turned, [0])
-        pooled = sliding.slide(sketch, "maxpool" if call.get("mode", 0) == 2 else "avgpool", rows, Window(each, each))
+        pooled = sliding.slide(sketch, "maxpool" if call.get("mode", 0) == 2 else "avgpool", rows, Sliding(each, each))
         found = multiplying.swapped(sketch, moving.squeeze(sketch, pooled, [0]))
     if bags > 1:
         sketch.notes.append(Note(call.name, f"{bags} bags of {indices.shape[0]} rows", "bags"))
@@ -257,58 +257,36 @@ def _rank_by(call: TorchCall) -> Answer:
     return found if len(found) > 1 else found[0]
 
 
-MOVES: dict[str, Callable[[TorchCall], Answer]] = {
-    **dict.fromkeys((
+ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
+    _reshaped: (
         "view _reshape_alias view_copy reshape flatten unflatten squeeze unsqueeze _unsafe_view view_as "
         "reshape_as"
-    ).split(), _reshaped),
-    **dict.fromkeys((
-        "permute transpose t movedim swapaxes swapdims mT mH adjoint"
-    ).split(), _transpose),
-    **dict.fromkeys((
-        "expand expand_as repeat"
-    ).split(), _expand),
-    **dict.fromkeys((
-        "cat concat concatenate"
-    ).split(), _concat),
-    "stack": _stack,
-    **dict.fromkeys((
-        "slice narrow"
-    ).split(), _part),
-    **dict.fromkeys((
-        "split split_with_sizes chunk unbind unsafe_split unsafe_chunk tensor_split"
-    ).split(), _parts),
-    "select": _pick,
-    **dict.fromkeys((
-        "roll flip index index_select gather take_along_dim repeat_interleave tril triu _unsafe_index"
-    ).split(), _reordered),
-    **dict.fromkeys((
-        "pad constant_pad_nd"
-    ).split(), _pad),
-    **dict.fromkeys((
-        "pixel_shuffle pixel_unshuffle channel_shuffle"
-    ).split(), _shuffle),
-    "embedding": _embed,
-    **dict.fromkeys((
-        "new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like rand_like "
-        "randn_like new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
-    ).split(), _make),
-    **dict.fromkeys((
-        "cumsum cumprod logcumsumexp"
-    ).split(), _scan),
-    **dict.fromkeys((
-        "im2col unfold col2im"
-    ).split(), _unfold),
-    **dict.fromkeys((
+    ),
+    _transpose: "permute transpose t movedim swapaxes swapdims mT mH adjoint",
+    _expand: "expand expand_as repeat",
+    _concat: "cat concat concatenate",
+    _stack: "stack",
+    _part: "slice narrow",
+    _parts: "split split_with_sizes chunk unbind unsafe_split unsafe_chunk tensor_split",
+    _pick: "select",
+    _reordered: "roll flip index index_select gather take_along_dim repeat_interleave tril triu _unsafe_index",
+    _pad: "pad constant_pad_nd",
+    _shuffle: "pixel_shuffle pixel_unshuffle channel_shuffle",
+    _embed: "embedding",
+    _make: (
+        "new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like rand_like randn_like "
+        "new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
+    ),
+    _scan: "cumsum cumprod logcumsumexp",
+    _unfold: "im2col unfold col2im",
+    _write: (
         "copy index_copy index_put scatter scatter_add scatter_reduce index_add index_fill masked_scatter "
         "diagonal_scatter _unsafe_index_put"
-    ).split(), _write),
-    "fill": _fill, "zero": _fill, "slice_scatter": _write_part, "select_scatter": _write_part,
-    **dict.fromkeys((
-        "embedding_bag _embedding_bag _embedding_bag_forward_only"
-    ).split(), _bags),
-    "grid_sampler": _sample, "grid_sampler_2d": _sample, "histc": _count, "bincount": _count,
-    **dict.fromkeys((
-        "topk sort argsort argmax argmin"
-    ).split(), _rank_by),
-}  # fmt: skip
+    ),
+    _fill: "fill zero",
+    _write_part: "slice_scatter select_scatter",
+    _bags: "embedding_bag _embedding_bag _embedding_bag_forward_only",
+    _sample: "grid_sampler grid_sampler_2d",
+    _count: "histc bincount",
+    _rank_by: "topk sort argsort argmax argmin",
+})  # fmt: skip

@@ -27,7 +27,7 @@ from workloads.network.network import Network
 
 #: arguments whose numbers are not computed with: shapes, what is written over; and, of what no layer has to say, orders
 SHAPES = {"copy": slice(1, 2), **dict.fromkeys("expand_as view_as reshape_as type_as".split(), slice(1))}
-ORDERS = {
+ORDERING = {
     **dict.fromkeys("index _unsafe_index index_select gather take_along_dim".split(), slice(1)),
     **dict.fromkeys("_grouped_mm grouped_mm grouped_mm_fallback".split(), slice(2)),
 }
@@ -40,11 +40,11 @@ JOINS = frozenset("add sub mul div maximum minimum where cat concat concatenate 
 #: arguments that are multiplied, where others are not: masks, and what is added
 MULTIPLIED = {"scaled_dot_product_attention": slice(3), "addmm": slice(1, 3), "baddbmm": slice(1, 3)}
 WRITES = ("slice_scatter", "select_scatter")
-NAMED = 3  #: nodes that an error names
+NODES_NAMED = 3  #: nodes that an error names
 
 
 @dataclass
-class Reading:
+class ReadNodes:
     """What a reader leaves behind: for each node what it makes, and the layers that it put down."""
 
     program: Any
@@ -53,14 +53,14 @@ class Reading:
     made: dict[Any, list[str]] = field(default_factory=dict)
 
 
-def audited(network: Network, reading: Reading, counted: int | None, is_lenient: bool = False) -> Network:
+def audited(network: Network, reading: ReadNodes, counted: int | None, is_lenient: bool = False) -> Network:
     """Return the network with notes on what torch counts; raises NetworkError where something has vanished.
 
     counted: the MACs that torch counts of the module itself, None where it does not run without numbers. is_lenient:
     operators that were not understood may have had MACs.
     """
     needed = _needed(reading.program.graph, SHAPES)
-    _check_layers(network, reading, _needed(reading.program.graph, SHAPES | ORDERS))
+    _check_layers(network, reading, _needed(reading.program.graph, SHAPES | ORDERING))
     _check_weights(network, reading, needed)
     stored, notes = reading.sketch.matrices, []
     size = sum(stored[name] for name in loaded_in(network, reading.sketch))
@@ -91,7 +91,7 @@ def _needed(graph: Any, some: Mapping[str, slice]) -> set[Any]:
     return found
 
 
-def _check_layers(network: Network, reading: Reading, needed: set[Any]) -> None:
+def _check_layers(network: Network, reading: ReadNodes, needed: set[Any]) -> None:
     """Raise NetworkError for a layer that a needed node was read as, and that the network does not have."""
     wanted: dict[str, str] = {}
     for node in needed:
@@ -106,7 +106,7 @@ def _check_layers(network: Network, reading: Reading, needed: set[Any]) -> None:
     check_kept(network, reading.sketch, wanted)
 
 
-def _is_handed_on(node: Any, source: str, reading: Reading) -> bool:
+def _is_handed_on(node: Any, source: str, reading: ReadNodes) -> bool:
     """Whether a node that is a layer was read as one of its own operands."""
     op = operator_name(node.target) if hasattr(node.target, "_schema") else ""
     if op not in LAYERS | JOINS and op not in WRITES:
@@ -122,7 +122,7 @@ def _is_handed_on(node: Any, source: str, reading: Reading) -> bool:
     return is_plain and len({each.source for each in maps}) > (op in JOINS) and source in {each.source for each in maps}
 
 
-def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None:
+def _check_weights(network: Network, reading: ReadNodes, needed: set[Any]) -> None:
     """Raise NetworkError for stored weights of a needed product or convolution that no layer of the network has."""
     sketch, stored = reading.sketch, Stored(reading.program)
     have = loaded_in(network, sketch) | sketch.chosen_tables.keys() | sketch.read_elements.keys()
@@ -145,7 +145,7 @@ def _check_weights(network: Network, reading: Reading, needed: set[Any]) -> None
 
 
 def _explained(
-    network: Network, reading: Reading, needed: set[Any], counted: int | None, is_lenient: bool
+    network: Network, reading: ReadNodes, needed: set[Any], counted: int | None, is_lenient: bool
 ) -> list[Note]:
     """Notes on why torch counts other MACs; raises NetworkError where there is no reason."""
     reasons: Counter[str] = Counter()
@@ -174,8 +174,8 @@ def _explained(
         reasons["that torch.export leaves out, for nothing needs them"] = counted - total
     expected = max(total, counted or 0) - sum(reasons.values())
     if network.macs != expected and not is_lenient:
-        named = [text for _, text in sorted(wrong, reverse=True)[:NAMED]]
-        more = f" and {len(wrong) - NAMED} more" if len(wrong) > NAMED else ""
+        named = [text for _, text in sorted(wrong, reverse=True)[:NODES_NAMED]]
+        more = f" and {len(wrong) - NODES_NAMED} more" if len(wrong) > NODES_NAMED else ""
         raise NetworkError(
             f"has {network.macs:,} MACs where torch counts {expected:,}: {', '.join(named) or 'layers are lost'}{more}"
             "; this is a mistake of the reader"
@@ -191,7 +191,7 @@ def _explained(
     return notes
 
 
-def _macs_by_node(network: Network, reading: Reading) -> Counter[Any]:
+def _macs_by_node(network: Network, reading: ReadNodes) -> Counter[Any]:
     """The MACs of the network's layers, by the node that put them down."""
     macs = {layer.name: layer.macs for layer in network.layers}
     parts = reading.sketch.split
@@ -204,7 +204,7 @@ def _macs_by_node(network: Network, reading: Reading) -> Counter[Any]:
     return found
 
 
-def _inputs_of(reading: Reading) -> dict[Any, tuple[bool, bool]]:
+def _inputs_of(reading: ReadNodes) -> dict[Any, tuple[bool, bool]]:
     """Of each node: whether it is made of stored tensors alone, and whether of none but buffers and given numbers.
 
     Given numbers are integers and booleans, and arrays of less than two dimensions: positions, masks, tokens.

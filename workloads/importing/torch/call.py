@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,3 +45,8 @@ class TorchCall:
             elif isinstance(each, (list, tuple)):
                 found += [one for one in each if isinstance(one, Value)]
         return found
+
+
+def by_name(operators: Mapping[Callable[[TorchCall], Answer], str]) -> dict[str, Callable[[TorchCall], Answer]]:
+    """Return what reads each operator by its name; operators: the names, as words, of those that a function reads."""
+    return {name: rule for rule, names in operators.items() for name in names.split()}

@@ -16,7 +16,7 @@ from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.families.moving import expand, reshape
 from workloads.importing.finishing import finish
 from workloads.importing.sketch import Sketch
-from workloads.importing.torch.audit import Reading, audited
+from workloads.importing.torch.audit import ReadNodes, audited
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.counting import counted_macs
 from workloads.importing.torch.export import exported, operator_name, taken_apart
@@ -79,7 +79,7 @@ class _Reader:
         self.program, self.unsupported = program, unsupported
         self.sketch = Sketch(name)
         self.values: dict[Any, Any] = {}
-        self.reading = Reading(program, self.sketch, self.values)
+        self.reading = ReadNodes(program, self.sketch, self.values)
 
     def read(self, counted: int | None) -> Network:
         """Return the network, held against the MACs that torch counts."""

@@ -8,8 +8,8 @@ from dataclasses import replace
 from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.families import combining, sliding
-from workloads.importing.torch.arranging import MOVES
-from workloads.importing.torch.call import Answer, TorchCall
+from workloads.importing.torch.arranging import ARRANGING
+from workloads.importing.torch.call import Answer, TorchCall, by_name
 from workloads.importing.torch.weighted import WEIGHTED, pair
 from workloads.importing.views import normal
 
@@ -77,46 +77,34 @@ def _real(call: TorchCall) -> Answer:
     return replace(value, shape=call.shape, dims=dims)
 
 
-OPERATORS: dict[str, Callable[[TorchCall], Answer]] = {
-    **WEIGHTED,
-    **MOVES,
-    **dict.fromkeys((
-        "add sub rsub maximum minimum logaddexp eq ne lt le gt ge logical_and logical_or logical_xor "
-        "bitwise_and bitwise_or isclose fmod remainder floor_divide atan2"
-    ).split(), _join("add")),
-    **dict.fromkeys((
-        "mul div pow"
-    ).split(), _join("mul")),
-    **dict.fromkeys((
-        "relu relu6 gelu silu sigmoid hardsigmoid hardswish hardtanh tanh elu celu selu leaky_relu prelu "
-        "mish softplus softsign exp log sqrt rsqrt reciprocal abs neg sin cos erf clamp clamp_min "
-        "clamp_max square batch_norm _native_batch_norm_legit_no_training logsigmoid log_sigmoid floor "
-        "round ceil trunc sign isnan isinf logical_not bitwise_not nan_to_num threshold hardshrink "
-        "softshrink expm1 log1p log2 log10 exp2 cosh sinh atan erfc sinc"
-    ).split(), _activate),
-    **dict.fromkeys((
-        "dropout feature_dropout alpha_dropout contiguous clone alias detach to _to_copy type_as float "
-        "half lift_fresh_copy identity bernoulli conj real lift positive"
-    ).split(), _same),
-    **dict.fromkeys((
-        "layer_norm native_layer_norm rms_norm _fused_rms_norm group_norm native_group_norm instance_norm"
-    ).split(), _normalise),
-    **dict.fromkeys((
+OPERATORS: dict[str, Callable[[TorchCall], Answer]] = WEIGHTED | ARRANGING | by_name({
+    _join("add"): (
+        "add sub rsub maximum minimum logaddexp eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and "
+        "bitwise_or isclose fmod remainder floor_divide atan2"
+    ),
+    _join("mul"): "mul div pow",
+    _activate: (
+        "relu relu6 gelu silu sigmoid hardsigmoid hardswish hardtanh tanh elu celu selu leaky_relu prelu mish "
+        "softplus softsign exp log sqrt rsqrt reciprocal abs neg sin cos erf clamp clamp_min clamp_max square "
+        "batch_norm _native_batch_norm_legit_no_training logsigmoid log_sigmoid floor round ceil trunc sign isnan "
+        "isinf logical_not bitwise_not nan_to_num threshold hardshrink softshrink expm1 log1p log2 log10 exp2 "
+        "cosh sinh atan erfc sinc"
+    ),
+    _same: (
+        "dropout feature_dropout alpha_dropout contiguous clone alias detach to _to_copy type_as float half "
+        "lift_fresh_copy identity bernoulli conj real lift positive"
+    ),
+    _normalise: "layer_norm native_layer_norm rms_norm _fused_rms_norm group_norm native_group_norm instance_norm",
+    _reduce("avgpool"): (
         "mean sum norm linalg_vector_norm std var var_mean std_mean logsumexp prod any all count_nonzero"
-    ).split(), _reduce("avgpool")),
-    **dict.fromkeys((
-        "amax amin max min"
-    ).split(), _reduce("maxpool")),
-    **dict.fromkeys((
-        "softmax _softmax log_softmax _log_softmax"
-    ).split(), _softmax),
-    **dict.fromkeys((
+    ),
+    _reduce("maxpool"): "amax amin max min",
+    _softmax: "softmax _softmax log_softmax _log_softmax",
+    _resize: (
         "upsample_nearest1d upsample_nearest2d upsample_linear1d upsample_bilinear2d upsample_bicubic2d "
         "_upsample_nearest_exact2d"
-    ).split(), _resize),
-    **dict.fromkeys((
-        "where masked_fill"
-    ).split(), _where),
-    "view_as_complex": _complex,
-    "view_as_real": _real,
-}  # fmt: skip
+    ),
+    _where: "where masked_fill",
+    _complex: "view_as_complex",
+    _real: "view_as_real",
+})  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 from workloads.errors import NetworkError
 from workloads.importing.families import attending, clips, combining, multiplying, recurrent, sliding
 from workloads.importing.families.einsum import einsum
-from workloads.importing.families.sliding import Window
+from workloads.importing.families.sliding import Sliding
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.values import Value
 
@@ -72,14 +72,14 @@ def _convolve(call: TorchCall) -> Answer:
         )
     if is_transposed:
         sides = pair(padding, rank)
-        window = Window(shape[2:], stride, sides, sides, dilation)
+        window = Sliding(shape[2:], stride, sides, sides, dilation)
         extra = pair(call.get("output_padding", 0), rank)
         return sliding.spread(call.sketch, value, window, shape[1] * groups, groups, extra, (), weight)
     if isinstance(padding, str):
-        window = Window(shape[2:], stride, dilation=dilation, auto="upper" if padding == "same" else "")
+        window = Sliding(shape[2:], stride, dilation=dilation, auto="upper" if padding == "same" else "")
     else:
         sides = pair(padding, rank)
-        window = Window(shape[2:], stride, sides, sides, dilation)
+        window = Sliding(shape[2:], stride, sides, sides, dilation)
     return sliding.slide(call.sketch, "conv", value, window, shape[0], groups, weight)
 
 
@@ -102,7 +102,7 @@ def _pool(op: str) -> Callable[[TorchCall], Answer]:
         if rank == 3:
             found = clips.slide_clip(call.sketch, op, value, kernel, stride, sides, dilation)
         else:
-            window = Window(kernel, stride, sides, sides, dilation, ceil=is_ceil)
+            window = Sliding(kernel, stride, sides, sides, dilation, ceil=is_ceil)
             found = sliding.slide(call.sketch, op, value, window)
         return [found, found] if "with_indices" in call.op else found
 

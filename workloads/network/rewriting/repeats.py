@@ -18,7 +18,7 @@ LEAST_TIMES = 3  #: two of a kind are no pattern; our choice
 SHAPE = [item.name for item in fields(Layer) if item.name not in ("name", "inputs")]
 
 
-class Run(NamedTuple):
+class Repeats(NamedTuple):
     """Equal stretches of a sequence, one after the other."""
 
     first: int  #: position
@@ -31,7 +31,7 @@ class Run(NamedTuple):
         return self.period * self.times
 
 
-def longest_run(keys: Sequence[Hashable]) -> tuple[Run, int] | None:
+def longest_run(keys: Sequence[Hashable]) -> tuple[Repeats, int] | None:
     """Return the equal stretches that cover most (the shortest in a tie), and by how much they may start later.
 
     Examples
@@ -39,21 +39,21 @@ def longest_run(keys: Sequence[Hashable]) -> tuple[Run, int] | None:
     >>> longest_run("abcdcdcde")
     (Run(first=2, period=2, times=3), 0)
     """
-    best: tuple[Run, int] | None = None
+    best: tuple[Repeats, int] | None = None
     for period in range(1, len(keys) // LEAST_TIMES + 1):
         start = 0
         for i in range(len(keys) - period + 1):
             if i < len(keys) - period and keys[i] == keys[i + period]:
                 continue
             length = i - start + period
-            run = Run(start, period, length // period)
+            run = Repeats(start, period, length // period)
             if run.times >= LEAST_TIMES and (best is None or run.covered > best[0].covered):
                 best = run, length % period
             start = i + 1
     return best
 
 
-def repeat_of(network: Network) -> Run | None:
+def repeat_of(network: Network) -> Repeats | None:
     """Return the block that repeats if its copies make up at least half of all layers, else None.
 
     Examples
@@ -78,7 +78,7 @@ def repeat_of(network: Network) -> Run | None:
     return next((each for each in starts if _is_repeat(network, each)), None)
 
 
-def _is_repeat(network: Network, run: Run) -> bool:
+def _is_repeat(network: Network, run: Repeats) -> bool:
     """Return whether the operands of all blocks are those of the first one."""
     first, period, count = run.first, run.period, len(network.layers)
     for copy in range(1, run.times):

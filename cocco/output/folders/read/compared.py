@@ -12,7 +12,7 @@ from workloads.errors import FileFormatError, shown
 NOT_DERIVED = ...  #: in the place of a value: what no plan says again
 
 
-class Compared:
+class Comparer:
     """A walk over the claims: counts the numbers that were compared, and collects the names of the others."""
 
     def __init__(self, path: Path, about: About) -> None:

@@ -1,4 +1,4 @@
-"""The folder of a front as plain data, checked: what `cocco pareto -o` or `cocco explore --minimize -o` wrote."""
+"""What a folder holds, checked: a run, or a front that `cocco pareto -o` or `cocco explore --minimize -o` wrote."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.output.folders.read.compared import SAME
-from cocco.output.folders.read.placing import Placing, placing_of
-from cocco.output.folders.read.reading import NUMBER, Reader, table_of
+from cocco.output.folders.read.parts import Placing, placing_of
+from cocco.output.folders.read.reading import NUMBER, Reader, about_of, result_file, table_of
 from cocco.output.folders.read.run import (
+    Run,
     RunNetwork,
     common_accelerator,
     networks_of,
     plans_of,
+    read_run,
     space_said,
     tile_rule_of,
 )
-from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES, About
+from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES_FILE, About
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
@@ -71,7 +73,7 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
     minimize = result.one_of("minimize", CRITERIA) if limited else None
     limits = _limits(result) if limited else {}
     plans = plans_of(result) if limited and "nearest" not in result.content else []
-    points = _table(folder / SAMPLES, ["sample"])
+    points = _table(folder / SAMPLES_FILE, ["sample"])
     objectives = _objectives(folder, points)
     columns = [CRITERIA[name].column for name in objectives]
     front = _table(folder / FRONT, [*columns, "partition"], texts=["partition"])
@@ -120,3 +122,17 @@ def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pand
     if missing or not buffer_columns(table.columns):
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}")
     return table
+
+
+def read(folder: Path) -> Run | FrontRun:
+    """Return what a search wrote into a folder.
+
+    Raises FileFormatError, one line that names the file, if it is missing, cut off or something else.
+    """
+    if not folder.is_dir():
+        raise FileFormatError(f"{folder}: is no directory; give one that 'cocco explore' or 'cocco pareto' wrote (-o)")
+    content = result_file(folder)
+    result = content.inner("result")
+    about = about_of(content)
+    is_front = "front" in result.content or "minimize" in result.content
+    return read_front(folder, about, result) if is_front else read_run(folder, about, result)

@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cocco.exploration.answers.ranges import Ranges
-from cocco.output.folders.read.placing import Placing, placing_of
-from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.parts import Placing, placing_of, ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader, table_of
-from cocco.output.folders.written.about import HISTORY, SAMPLES, About
+from cocco.output.folders.written.about import HISTORY, SAMPLES_FILE, About
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     import pandas
 
 SINGLE = "result: "  #: where the plan of a run for one network stands
-NEEDED = ("sample", "generation", "value", "cost", "best_cost")
+SAMPLE_COLUMNS = ("sample", "generation", "value", "cost", "best_cost")
 
 
 @dataclass(frozen=True)
@@ -231,10 +230,10 @@ def _subgraph(each: Reader) -> RunSubgraph:
 
 def _points(folder: Path) -> pandas.DataFrame:
     """Return samples.csv, checked against history.csv, which says how many samples there were."""
-    points, history = table_of(folder / SAMPLES), table_of(folder / HISTORY)
-    path = folder / SAMPLES
+    points, history = table_of(folder / SAMPLES_FILE), table_of(folder / HISTORY)
+    path = folder / SAMPLES_FILE
     buffers = buffer_columns(points.columns)
-    missing = [name for name in NEEDED if name not in points.columns]
+    missing = [name for name in SAMPLE_COLUMNS if name not in points.columns]
     if missing or not buffers or "samples" not in history.columns:
         raise FileFormatError(f"{path}: has no column {(missing or ['..._buffer_bytes'])[0]!r}; is it of a run?")
     told = history["samples"].iloc[-1]

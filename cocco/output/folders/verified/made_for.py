@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cocco.output.folders.read.compared import Compared
+from cocco.output.folders.read.compared import Comparer
 from cocco.output.folders.read.reading import about_of, result_file
 from cocco.output.folders.read.run import common_accelerator, plans_of
-from cocco.output.folders.written.about import CORES, FRONT, PARTITIONS, RESULT, About, partition_names
+from cocco.output.folders.written.about import CORES_FILE, FRONT, PARTITIONS, RESULT, About, partition_names
 from cocco.output.folders.written.cores import folder_of
 from cocco.output.text.plans.hardware import buffers
 from simulator.accelerator import Accelerator
@@ -53,7 +53,7 @@ class RunFolder:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        if (folder / CORES).is_file() and not (folder / RESULT).is_file():
+        if (folder / CORES_FILE).is_file() and not (folder / RESULT).is_file():
             inner = ", ".join(sorted(each.name for each in folder.glob(folder_of(0).replace("0", "[0-9]*"))))
             raise FileFormatError(f"{folder}: has a run for each number of cores; name one of {inner or 'them'} in it")
         content = result_file(folder)
@@ -81,7 +81,7 @@ class RunFolder:
         for name, plan in zip(self.files, plans_of(self.result)):
             made = made_for(self.folder / name) if (self.folder / name).is_file() else None
             if made is not None:
-                compared = Compared(self.folder / RESULT, self.about)
+                compared = Comparer(self.folder / RESULT, self.about)
                 compared.compare(plan.content["accelerator"], made.to_json(), f"{plan.where}accelerator", "")
         return found
 

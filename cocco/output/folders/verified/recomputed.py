@@ -19,12 +19,12 @@ from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.memories.nearby import terms_of
 from cocco.output.folders.read.compared import NOT_DERIVED, SAME
-from cocco.output.folders.read.ranges import ranges_of
+from cocco.output.folders.read.parts import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader
 from cocco.output.folders.read.run import common_accelerator, networks_of, plans_of, said_plan, tile_rule_of
 from cocco.output.folders.verified.made_for import RunFolder, made_for
 from cocco.output.folders.written.addresses import maps_of_plans
-from cocco.output.folders.written.sizes import size_names
+from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged

@@ -1,6 +1,7 @@
 """Checks a run folder: prices its plans again, and names the first number of result.json that differs.
 
-What cannot be computed from the plans and the question is a record of the run (RECORDS): listed, not compared.
+What cannot be computed from the plans and the question is a record of the run (RECORDS): listed, not compared. The
+bound is proved again from the plans, by the search that would prove it otherwise.
 """
 
 from __future__ import annotations
@@ -8,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from cocco.effort.budgets import PROOF_STEPS
+from cocco.effort.planned import priced
 from cocco.exploration.answers.ranges import Terms
-from cocco.output.folders.read.compared import Compared
+from cocco.exploration.memories.proof import prove
+from cocco.output.folders.read.compared import SAME, Comparer
 from cocco.output.folders.verified.made_for import RunFolder
-from cocco.output.folders.verified.proved_again import bound_again
 from cocco.output.folders.verified.recomputed import WorkedOut
 from cocco.output.folders.written.about import RESULT
-from simulator.execution.count.checks import Check
+from cocco.search.kernel.choice import engine_name
+from simulator.execution.count.checks import Check, Status
 from workloads.errors import FileFormatError, one_line
 from workloads.network.network import Network
 
@@ -34,11 +38,46 @@ RECORDS = (
     "result: compromise: samples",
 )
 SLOW = ("result: addresses", "result: networks: addresses")  #: numbers that are compared with --verify only
-TABLES = ("history.csv", "samples.csv")
+CSV_TABLES = ("history.csv", "samples.csv")
 BOUND = {"equal": "is proved again", "within": "is proved again, and more", "not executed": "is not proved again"}
 
 
-class Checked(NamedTuple):
+def bound_again(found: WorkedOut) -> Check | None:
+    """Return a check of the claimed bound against the one proved here; None if the run has none.
+
+    "equal", or "within" if more is proved here; "different" if a plan costs less. "not executed" if the proof of a
+    default search does not reach that far: for searches under limits, for --prove, and for the cheapest plan that has
+    addresses.
+    """
+    claimed = found.result.optional("lower_bound")
+    if claimed is None:
+        return None
+    if not found.has_plans or "minimize" in found.result.content:
+        return Check("lower_bound", claimed, None, "not executed")
+    proved, best = _prove(found)
+    status: Status = "not executed"
+    if abs(proved - claimed) <= SAME * claimed:
+        status = "equal"
+    elif proved > claimed:
+        status = "within"
+    elif best < claimed * (1 - SAME) and "placed" not in found.result.content:
+        status = "different"
+    return Check("lower_bound", claimed, best if status == "different" else proved, status)
+
+
+def _prove(found: WorkedOut) -> tuple[float, float]:
+    """Return a bound, and the cost of the best plan that the proof met."""
+    problem, chip = found.problem, found.machine
+    memory = problem.memory_of(chip)
+    known, engine = priced(problem, memory, found.plans), engine_name(None, problem)
+    per_memory, in_total, _ = PROOF_STEPS[problem.keep]
+    proof = prove(problem, known, engine, per_memory, in_total)
+    if proof.is_stopped:
+        raise KeyboardInterrupt
+    return proof.lower_bound, known.cost if proof.best is None else proof.best.cost
+
+
+class CheckedRun(NamedTuple):
     """How many numbers of result.json were recomputed, all equal, and the names of those that were not recomputed."""
 
     numbers: int
@@ -50,18 +89,18 @@ class Checked(NamedTuple):
         bound = "" if self.bound is None else f", lower_bound {BOUND[self.bound.status]}"
         return (
             f"Folder: {self.numbers:,} numbers of {RESULT} are what its plans take{bound}.\nNot compared: "
-            + ", ".join([*self.records, *TABLES])
+            + ", ".join([*self.records, *CSV_TABLES])
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return what --json prints."""
         bound = {} if self.bound is None else {self.bound.name: self.bound.to_json()}
-        return {"numbers_compared": self.numbers, "not_compared": [*self.records, *TABLES], **bound}
+        return {"numbers_compared": self.numbers, "not_compared": [*self.records, *CSV_TABLES], **bound}
 
 
 def check_numbers(
     run: RunFolder, networks: Mapping[str, Network], is_full: bool = False, is_proved: bool = False
-) -> Checked | None:
+) -> CheckedRun | None:
     """Price the plans of a run folder again and compare with its result.json; None without its networks.
 
     networks: by name. is_full: also compare what takes longer, plans of other sizes and addresses. is_proved: prove the
@@ -74,7 +113,7 @@ def check_numbers(
         return None
     found = WorkedOut(run, [networks[name] for name in names], is_full)
     path = run.folder / RESULT
-    compared = Compared(path, run.about)
+    compared = Comparer(path, run.about)
     try:
         compared.compare(run.content, found.content())
         bound = bound_again(found) if is_proved else None
@@ -86,4 +125,4 @@ def check_numbers(
         raise FileFormatError(f"{path}: result: lower_bound is {bound.claimed}, and a plan costs {bound.counted}")
     if bound is not None and bound.status != "not executed":
         compared.records.pop("result: lower_bound", None)
-    return Checked(compared.numbers, tuple(compared.records), bound)
+    return CheckedRun(compared.numbers, tuple(compared.records), bound)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 RESULT = "result.json"
 HISTORY = "history.csv"  #: of a run: a row per generation
-SAMPLES = "samples.csv"  #: a row per sample
+SAMPLES_FILE = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
-CORES = "cores.csv"  #: of runs for several numbers of cores: a row per number
-MARKS = (CORES, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
+CORES_FILE = "cores.csv"  #: of runs for several numbers of cores: a row per number
+RUN_MARKS = (CORES_FILE, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
-SIZES = "sizes"  #: of a run: the folder of the partition files of other sizes
+SIZES_FOLDER = "sizes"  #: of a run: the folder of the partition files of other sizes
 PAGE, PAIR_PAGES = "report.html", "compare*.html"  #: of cocco report, about one run and about two
 FEW_ROWS = 50_000  #: of a table written after Ctrl-C; our choice: the samples of a search by default, in 0.2 s
 MAX_STEM = 80  #: characters of a network's name in a file name; our choice: file systems end at 255 bytes

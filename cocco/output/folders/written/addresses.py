@@ -18,7 +18,7 @@ from simulator.partition.partition import Partition
 from workloads import Network
 from workloads.files import write_atomic
 
-COLUMNS = ("memory", "subgraph", "tensor", "kind", "start", "end")
+REGION_COLUMNS = ("memory", "subgraph", "tensor", "kind", "start", "end")
 
 
 def maps_of(networks: Sequence[Network], result: Result) -> list[AddressMap]:
@@ -64,6 +64,6 @@ def write_table(path: Path, found: AddressMap) -> None:
     """Write a line per region: memory, subgraph (its position), tensor, kind, start, end (after the last byte)."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
+    writer.writerow(REGION_COLUMNS)
     writer.writerows(found.rows())
     write_atomic(path, text.getvalue())

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cocco.output.folders.written.about import MARKS
+from cocco.output.folders.written.about import RUN_MARKS
 from cocco.output.folders.written.earlier import remove_earlier
 
 try:
@@ -44,9 +44,11 @@ def whole(folder: Path) -> Iterator[Path]:
 def _take_place(folder: Path, new: Path) -> None:
     """Move all that was written, after removing what an earlier run wrote in each folder that now holds a run."""
     written = sorted(path.relative_to(new) for path in new.rglob("*") if path.is_file())
-    for run in {path.parent for path in written if path.name in MARKS}:
+    for run in {path.parent for path in written if path.name in RUN_MARKS}:
         remove_earlier(folder / run, {path.relative_to(run).as_posix() for path in written if path.is_relative_to(run)})
-    for path in sorted(written, key=lambda path: path.name in MARKS and len(MARKS) - MARKS.index(path.name)):
+    for path in sorted(
+        written, key=lambda path: path.name in RUN_MARKS and len(RUN_MARKS) - RUN_MARKS.index(path.name)
+    ):
         (folder / path.parent).mkdir(parents=True, exist_ok=True)
         os.replace(new / path, folder / path)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.written import run
-from cocco.output.folders.written.about import CORES, csv_text
+from cocco.output.folders.written.about import CORES_FILE, csv_text
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.folders.written.ready import ready
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cocco.exploration.cores import CoresAxis
 
 PICTURE = "cores"
-FILES = (CORES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
+FILES = (CORES_FILE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
 
 
 def folder_of(cores: int) -> str:
@@ -35,8 +35,8 @@ def save(
     """
     frame = axis.to_frame()
     with whole(folder) as new:
-        write_atomic(new / CORES, csv_text(frame))
-        written = [new / CORES]
+        write_atomic(new / CORES_FILE, csv_text(frame))
+        written = [new / CORES_FILE]
         for cores, result in zip(axis.cores, axis.results):
             if not result.plans:
                 continue

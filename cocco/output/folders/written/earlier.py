@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from cocco.output.folders.written.about import (
-    CORES,
+    CORES_FILE,
     FRONT,
     HISTORY,
-    MARKS,
     PARTITIONS,
     RESULT,
-    SAMPLES,
-    SIZES,
+    RUN_MARKS,
+    SAMPLES_FILE,
+    SIZES_FOLDER,
     address_names,
     partition_names,
     remove_pages,
@@ -39,7 +39,7 @@ def check_free(folder: Path, settings: dict[str, Any] | None, seed: int) -> None
 
     Raises FileFormatError, one line that names the folder, where it holds another.
     """
-    if settings is not None and (folder / CORES).exists():
+    if settings is not None and (folder / CORES_FILE).exists():
         raise FileFormatError(f"{folder}: holds runs for several numbers of cores; {_ADVICE}")
     if not (folder / RESULT).exists():
         return
@@ -69,11 +69,11 @@ def remove_earlier(folder: Path, keep: Collection[str]) -> None:
     The file that marks it as a run goes first.
     """
     remove_pages(folder)
-    cores = (CORES, *(f"{PICTURES[-1]}{suffix}" for suffix in PICTURE_FORMATS))
-    earlier = [*_written(folder), *(cores if (folder / CORES).is_file() else ())]
-    for name in (*MARKS, *(name for name in earlier if name not in keep)):
+    cores = (CORES_FILE, *(f"{PICTURES[-1]}{suffix}" for suffix in PICTURE_FORMATS))
+    earlier = [*_written(folder), *(cores if (folder / CORES_FILE).is_file() else ())]
+    for name in (*RUN_MARKS, *(name for name in earlier if name not in keep)):
         (folder / name).unlink(missing_ok=True)
-    for name in (PARTITIONS, SIZES):
+    for name in (PARTITIONS, SIZES_FOLDER):
         with suppress(OSError):  # it holds other files, or is not there
             (folder / name).rmdir()
 
@@ -85,13 +85,13 @@ def _written(folder: Path) -> list[str]:
     except FileFormatError:  # there is none, or it is torn
         settings = None
     points = (each.name for each in (folder / PARTITIONS).glob("*.json") if re.fullmatch(r"\d+(-\d+)?", each.stem))
-    sizes = (each.name for each in (folder / SIZES).glob("*.json") if re.match(r"\d+K?B", each.stem))
-    plans = [f"{PARTITIONS}/{name}" for name in points] + [f"{SIZES}/{name}" for name in sizes]
+    sizes = (each.name for each in (folder / SIZES_FOLDER).glob("*.json") if re.match(r"\d+K?B", each.stem))
+    plans = [f"{PARTITIONS}/{name}" for name in points] + [f"{SIZES_FOLDER}/{name}" for name in sizes]
     networks = settings.get("networks") if isinstance(settings, dict) else None
     if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks) or not networks:
         return plans
     tables = address_names(networks)
-    names = [*partition_names(networks), RESULT, HISTORY, SAMPLES, FRONT, *tables]
+    names = [*partition_names(networks), RESULT, HISTORY, SAMPLES_FILE, FRONT, *tables]
     names += [f"{name}{suffix}" for name in PICTURES[:-1] for suffix in PICTURE_FORMATS]
     maps = [f"{Path(table).stem}-{name}" for table in tables for name in MEMORIES]
     return names + [f"{name}{suffix}" for name in maps for suffix in PICTURE_FORMATS] + plans

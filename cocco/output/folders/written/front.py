@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.exploration.answers.front import Front, FrontPoint
 from cocco.exploration.answers.limited import Limited
-from cocco.output.folders.written.about import FRONT, PARTITIONS, RESULT, SAMPLES, csv_text, json_text
+from cocco.output.folders.written.about import FRONT, PARTITIONS, RESULT, SAMPLES_FILE, csv_text, json_text
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from cocco.problem.criteria import CRITERIA
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 PICTURE = "pareto"
-FILES = [RESULT, FRONT, SAMPLES, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
+FILES = [RESULT, FRONT, SAMPLES_FILE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
 
 
 def save(folder: Path, found: Front | Limited, about: dict[str, Any], is_brief: bool = False) -> list[Path]:
@@ -33,7 +33,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any], is_brief: 
         texts = {
             RESULT: json_text(about),
             FRONT: csv_text(front.assign(partition=partitions)),
-            SAMPLES: csv_text(found.points, is_brief),
+            SAMPLES_FILE: csv_text(found.points, is_brief),
         }
         for name, text in texts.items():
             write_atomic(new / name, text)

@@ -1,9 +1,10 @@
-"""Tables as text that fits a terminal, as CSV or as Markdown."""
+"""Texts and tables that fit a terminal; tables also as CSV or as Markdown."""
 
 from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -11,11 +12,42 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
-COLUMNS = 80  #: of a terminal where none says how wide it is; the usual
+GAP = re.compile(r"(?<=\S) {2,}(?=\S)")  #: between a name and what is said of it, or between the columns of a table
+COMMAND = re.compile(r"\s*(\$ )?cocco ")  #: it is copied as one line
+LEAST_TEXT = 30  #: columns that a text keeps next to its name; our choice: a few words
+TERMINAL_COLUMNS = 80  #: of a terminal where none says how wide it is; the usual
 NARROWEST = 10  #: columns to which a text or a head is wrapped at the most; our choice: a short word
 WIDEST = 36  #: longer words of a text are broken where there is no room; our choice: a layer's name
 GAPS = (2, 1)  #: blanks between columns, and before the first: fewer if a column had no room otherwise
 FORMATS = ("table", "csv", "markdown")
+
+
+def wrapped(text: str) -> str:
+    """Return the text with its long sentences wrapped at the width of the terminal, 80 columns where there is none.
+
+    What is said of a name goes on below its beginning. Rows of tables and commands stay as they are.
+
+    Examples
+    --------
+    >>> print(wrapped("  search   " + "exact, and then " * 5))
+      search   exact, and then exact, and then exact, and then exact, and then
+               exact, and then
+    """
+    most = shutil.get_terminal_size((TERMINAL_COLUMNS, 24)).columns
+    return "\n".join(_line_wrapped(line, most) for line in text.split("\n"))
+
+
+def _line_wrapped(line: str, most: int) -> str:
+    if len(line) <= most or COMMAND.match(line):
+        return line
+    gaps = list(GAP.finditer(line))
+    if len(gaps) > 1:
+        return line
+    start = gaps[0].end() if gaps else len(line) - len(line.lstrip())
+    if most - start < LEAST_TEXT:
+        return line
+    lines = textwrap.wrap(line[start:], most - start, break_long_words=False, break_on_hyphens=False)
+    return line[:start] + ("\n" + " " * start).join(lines)
 
 
 class Table(NamedTuple):
@@ -60,7 +92,7 @@ def laid_out(heads: Sequence[str], rows: Sequence[Sequence[object]], left: int =
     seen = _seen.get()
     if seen is not None:
         seen.append(table)
-    most = shutil.get_terminal_size((COLUMNS, 24)).columns
+    most = shutil.get_terminal_size((TERMINAL_COLUMNS, 24)).columns
     tried = [(list(_parts(table, left, most, gap)), gap) for gap in GAPS]
     parts, gap = min(tried, key=lambda each: (len(each[0]), -each[1]))
     return "\n\n".join(_block(*part, gap) for part in parts)

@@ -9,7 +9,7 @@ from cocco.allocation.address_map import AddressMap, MemoryMap
 from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import counted, percent, table
 
-NAMED = 8  #: subgraphs that a sentence names; our choice
+SUBGRAPHS_NAMED = 8  #: subgraphs that a sentence names; our choice
 
 
 def map_text(found: AddressMap) -> str:
@@ -84,5 +84,5 @@ def _memory_text(found: AddressMap, each: MemoryMap) -> str:
 
 
 def _named(positions: Sequence[int]) -> str:
-    shown = ", ".join(map(str, positions[:NAMED])) + (", ..." if len(positions) > NAMED else "")
+    shown = ", ".join(map(str, positions[:SUBGRAPHS_NAMED])) + (", ..." if len(positions) > SUBGRAPHS_NAMED else "")
     return f"Subgraph {shown} needs" if len(positions) == 1 else f"Subgraphs {shown} need"

@@ -8,7 +8,7 @@ from cocco.allocation.answer import AllocationResult
 from cocco.output.text.layout.numbers import counted, table
 from simulator.allocation.buffers import Buffer
 
-MAX_ROWS = 40  #: buffers whose addresses are printed for people; our choice: a screen
+BUFFERS_SHOWN = 40  #: buffers whose addresses are printed for people; our choice: a screen
 
 
 def allocation_text(buffers: Sequence[Buffer], result: AllocationResult) -> str:
@@ -27,9 +27,9 @@ def allocation_text(buffers: Sequence[Buffer], result: AllocationResult) -> str:
         lines.append(f"by {result.solved_by}" + (f", {result.nodes:,} nodes" if result.nodes else ""))
     if result.conflict:
         needed = ", and each of them is needed for that" if result.conflict_is_irreducible else ""
-        shown = ", ".join(result.conflict[:MAX_ROWS]) + (", ..." if len(result.conflict) > MAX_ROWS else "")
+        shown = ", ".join(result.conflict[:BUFFERS_SHOWN]) + (", ..." if len(result.conflict) > BUFFERS_SHOWN else "")
         lines.append(f"{counted(len(result.conflict), 'buffer')} cannot be placed together{needed}: {shown}")
-    if result.allocation is not None and 0 < len(buffers) <= MAX_ROWS:
+    if result.allocation is not None and 0 < len(buffers) <= BUFFERS_SHOWN:
         rows = [(b.id, b.lower, b.upper, b.size, result.allocation.addresses[b.id]) for b in buffers]
         lines += ["", table(("buffer", "lower", "upper", "size", "address"), rows)]
     return "\n".join(lines)

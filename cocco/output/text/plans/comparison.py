@@ -10,8 +10,8 @@ from cocco.output.text.plans.hardware import buffers, machine
 from cocco.plans.compare import Compared, Comparison, Difference
 from simulator import LeastCapacity, Partition
 
-SHOWN = 12  #: differences that are shown; our choice
-GROUPS = 3  #: subgraphs of a difference that are named; our choice
+DIFFERENCES_SHOWN = 12  #: differences that are shown; our choice
+GROUPS_NAMED = 3  #: subgraphs of a difference that are named; our choice
 
 
 def comparison_text(found: Comparison) -> str:
@@ -102,7 +102,7 @@ def _differences(found: Comparison) -> str:
             return "The subgraphs are the same; the partitions differ in their order or in what they keep on chip."
         return "The partitions are the same."
     clock = found.partitions[0].evaluation.accelerator.technology.clock_ghz
-    shown = sorted(sorted(found.differences, key=_weight)[:SHOWN], key=found.differences.index)
+    shown = sorted(sorted(found.differences, key=_weight)[:DIFFERENCES_SHOWN], key=found.differences.index)
     rows: list[tuple[object, ...]] = []
     for difference in shown:
         for compared, side in zip(found.partitions, difference.sides):
@@ -124,8 +124,8 @@ def _weight(difference: Difference) -> tuple[bool, int]:
 
 
 def _subgraphs(groups: Sequence[Sequence[str]]) -> str:
-    named = " | ".join(map(group_text, groups[:GROUPS]))
-    return named if len(groups) <= GROUPS else f"{named} | ... ({len(groups)} subgraphs)"
+    named = " | ".join(map(group_text, groups[:GROUPS_NAMED]))
+    return named if len(groups) <= GROUPS_NAMED else f"{named} | ... ({len(groups)} subgraphs)"
 
 
 def _buffers(least: LeastCapacity) -> tuple[int | None, ...]:

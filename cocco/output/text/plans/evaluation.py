@@ -16,8 +16,7 @@ from cocco.output.text.layout.numbers import (
     table,
     the_buffers,
 )  # fmt: skip
-from cocco.output.text.plans.hardware import buffers, machine
-from cocco.output.text.plans.memory import missed_lines
+from cocco.output.text.plans.hardware import buffers, machine, missed_lines
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
 from workloads import Network, Note
@@ -25,12 +24,12 @@ from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 from workloads.network.rewriting.repeats import longest_run
 
 MANY = 16  #: subgraphs up to which a table shows all of them
-SHOWN = 12  #: how many it shows otherwise
-PARTS = {
+ROWS_SHOWN = 12  #: how many it shows otherwise
+ENERGY_PARTS = {
     "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
     "compute": "computing", "crossbar": "crossbar", "leakage": "leakage", "dram_background": "DRAM background",
 }  # fmt: skip
-SCHEMES = {
+SCHEME_WORDS = {
     "channels": "channels dealt", "rotated": "columns or samples shared, weights rotate",
     "held": "columns or samples shared, all weights in every core", "alone": "one core alone",
 }  # fmt: skip  #: how several cores share a subgraph (docs/model.md, section 7)
@@ -162,7 +161,9 @@ def _scheme_lines(evaluation: Evaluation) -> list[str]:
 
 def scheme_counts(schemes: Sequence[str]) -> str:
     """Return how often cores share a subgraph in which way; nothing of one core."""
-    return ", ".join(f"{each} {schemes.count(each)} ({words})" for each, words in SCHEMES.items() if each in schemes)
+    return ", ".join(
+        f"{each} {schemes.count(each)} ({words})" for each, words in SCHEME_WORDS.items() if each in schemes
+    )
 
 
 def _reread_lines(evaluation: Evaluation) -> list[str]:
@@ -191,7 +192,7 @@ def energy_text(evaluation: Evaluation) -> str:
     """Return where the energy goes."""
     assert evaluation.energy_breakdown is not None
     rows = [
-        (PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
+        (ENERGY_PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
         for part, value in evaluation.energy_breakdown.parts().items()
     ]
     return table(("energy", "mJ", "share"), rows)
@@ -214,7 +215,7 @@ def subgraphs_text(evaluation: Evaluation) -> str:
 
 def _most_expensive(costs: Sequence[SubgraphCost]) -> tuple[Sequence[int], str]:
     """Return the subgraphs that take the most energy, in order, and what to say about the others."""
-    shown = sorted(sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))[:SHOWN])
+    shown = sorted(sorted(range(len(costs)), key=lambda i: (-costs[i].energy_pj, i))[:ROWS_SHOWN])
     return shown, (
         f"\n  the {len(shown)} of {len(costs)} subgraphs that take the most energy, in the order they run; "
         "--json prints all of them"

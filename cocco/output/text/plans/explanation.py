@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cocco.output.text.layout.numbers import capacity, counted, kilobytes, megabytes, table
-from cocco.output.text.plans.evaluation import SCHEMES, group_text
+from cocco.output.text.plans.evaluation import SCHEME_WORDS, group_text
 from cocco.output.text.plans.kept import reasons_text
 from cocco.plans.explain import Explained, Explanation
 from simulator.views.breakdown import Breakdown
 
-TENSORS = 8  #: tensors and weights of a subgraph that the text names; our choice
+TENSORS_NAMED = 8  #: tensors and weights of a subgraph that the text names; our choice
 CAPACITIES = {
     "shared_buffer": "a shared buffer", "global_buffer": "a global buffer", "weight_buffer": "a weight buffer",
 }  # fmt: skip
@@ -42,7 +42,7 @@ def _head(each: Explained) -> str:
     if here.order is not None:
         how = f"runs in order {here.order}"
     if here.scheme:
-        how += f" ({SCHEMES[here.scheme]})"
+        how += f" ({SCHEME_WORDS[here.scheme]})"
     moved = "" if each.ema_bytes is None else f" and moves {kilobytes(each.ema_bytes)} off chip"
     return f"#{each.position} {name} {how}{moved}"
 
@@ -53,10 +53,10 @@ def _tensors(here: Breakdown) -> str:
             tensor.tensor, tensor.role, kilobytes(tensor.main_bytes), kilobytes(tensor.side_bytes),
             "-" if tensor.dram_bytes is None else kilobytes(tensor.dram_bytes),
         )
-        for tensor in here.tensors[:TENSORS]
+        for tensor in here.tensors[:TENSORS_NAMED]
     ]  # fmt: skip
-    rows += [(each.layer, "weights", kilobytes(each.weight_bytes), "", "") for each in here.weights[:TENSORS]]
-    more = max(0, len(here.tensors) - TENSORS) + max(0, len(here.weights) - TENSORS)
+    rows += [(each.layer, "weights", kilobytes(each.weight_bytes), "", "") for each in here.weights[:TENSORS_NAMED]]
+    more = max(0, len(here.tensors) - TENSORS_NAMED) + max(0, len(here.weights) - TENSORS_NAMED)
     tile = "" if here.tile is None else f" at tiles of {here.tile[0]} x {here.tile[1]}"
     total = (
         f"  in all {kilobytes(here.activation_bytes)} of activations{tile}, {kilobytes(here.weight_bytes)} of weights"

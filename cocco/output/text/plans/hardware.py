@@ -1,10 +1,16 @@
-"""Hardware in words: the memory of one core, and what else differs from the default."""
+"""Hardware in words: its memories and where their numbers come from, and what else differs from the default."""
 
 from __future__ import annotations
 
-from cocco.output.text.layout.numbers import capacity
+from collections.abc import Sequence
+
+from cocco.output.text.layout.numbers import capacity, table, the_buffers
 from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Enumerate
+from simulator.memory.dram import DRAM_KINDS
+from simulator.memory.table import SramRow, SramTable
+
+HEADS = ("read pJ/B", "write pJ/B", "leakage mW", "area mm2", "cycle ns")
 
 
 def buffers(accelerator: Accelerator) -> str:
@@ -25,3 +31,58 @@ def machine(accelerator: Accelerator) -> str:
     if mapper == Enumerate():
         return cores + batch
     return f"{cores}{batch}, mapper {'tiled' if isinstance(mapper, Enumerate) else mapper.name}"
+
+
+def table_text(found: SramTable) -> str:
+    """Return a table with units and source."""
+    rows = [(capacity(int(row.capacity_bytes)), *_numbers(row)) for row in found.rows]
+    return f"{found.name}: {found.source or 'its source is not said'}\n\n{table(('capacity', *HEADS), rows)}"
+
+
+def tables_text(tables: Sequence[SramTable]) -> str:
+    """Return tables by name, with their range and source."""
+    lines = ["SRAM tables (sram: NAME in a hardware file)"]
+    for each in tables:
+        first, last = (capacity(size) for size in (each.capacities[0], each.capacities[-1]))
+        lines += [f"  {each.name}: {first} to {last}, {len(each.rows)} rows", f"    {each.source}"]
+    return "\n".join(lines)
+
+
+def kinds_text() -> str:
+    """Return the kinds of DRAM with their sources."""
+    rows = [
+        (name, f"{kind.pj_per_bit:g}", f"{kind.gigabytes_per_second:g}", kind.burst_bytes)
+        for name, kind in DRAM_KINDS.items()
+    ]
+    sources = "\n".join(f"  {name}: {kind.source}" for name, kind in DRAM_KINDS.items())
+    numbers = table(("kind", "pJ/bit", "GB/s channel", "burst B"), rows)
+    return f"DRAM (dram: KIND in a hardware file)\n{numbers}\n{sources}"
+
+
+def buffers_text(accelerator: Accelerator) -> str:
+    """Return what each buffer costs, with the sum of all cores, and which miss the clock."""
+    rows = [
+        (name.replace("_", " "), capacity(int(row.capacity_bytes)), *_numbers(row))
+        for name, row in accelerator.memories.items()
+    ]
+    cores = accelerator.cores
+    lines = [
+        table(("buffer" if cores == 1 else "buffer of one core", "capacity", *HEADS), rows),
+        f"{the_buffers(cores)}: {accelerator.area_mm2:.4g} mm2, {accelerator.leakage_mw:.4g} mW of leakage",
+        *missed_lines(accelerator),
+    ]
+    return "\n".join(lines)
+
+
+def missed_lines(accelerator: Accelerator) -> list[str]:
+    """Return a line for each buffer that does not cycle in one clock."""
+    clock = 1 / accelerator.technology.clock_ghz
+    return [
+        f"the {name.replace('_', ' ')} misses the clock: it cycles in {cycle:.4g} ns, the clock takes {clock:.4g} ns"
+        for name, cycle in accelerator.missed_clock.items()
+    ]
+
+
+def _numbers(row: SramRow) -> tuple[str, ...]:
+    numbers = (row.read_pj_per_byte, row.write_pj_per_byte, row.leakage_mw, row.area_mm2, row.cycle_ns)
+    return tuple("-" if number is None else f"{number:.4g}" for number in numbers)

@@ -10,7 +10,7 @@ from cocco.plans.keeping import KeptChoice
 from cocco.plans.kept_tensors import KeptReason, KeptReasons, Missed, StepRoom
 from cocco.problem.criteria import CRITERIA
 
-SHOWN = 12  #: tensors and steps that the text names; our choice
+TENSORS_SHOWN = 12  #: tensors and steps that the text names; our choice
 
 
 def choice_text(found: KeptChoice) -> str:
@@ -33,7 +33,7 @@ def choice_text(found: KeptChoice) -> str:
 
 def kept_table(kept: Sequence[KeptReason]) -> str:
     """Return the intervals that save most, in the order in which they begin."""
-    largest = sorted(range(len(kept)), key=lambda i: (-kept[i].saved_bytes, i))[:SHOWN]
+    largest = sorted(range(len(kept)), key=lambda i: (-kept[i].saved_bytes, i))[:TENSORS_SHOWN]
     rows = [_kept_row(kept[i]) for i in sorted(largest)]
     heads = ("kept tensor", "from step", "until step", "saves", "takes", "off-chip")
     text = table(heads, rows, left=4)
@@ -62,7 +62,7 @@ def reasons_text(found: KeptReasons, is_listed: bool = False) -> Iterator[str]:
 
 def _rooms_text(rooms: Sequence[StepRoom]) -> str:
     """Return the steps that have the least room left, in the order in which they run."""
-    fullest = sorted(range(len(rooms)), key=lambda i: (rooms[i].free_bytes, i))[:SHOWN]
+    fullest = sorted(range(len(rooms)), key=lambda i: (rooms[i].free_bytes, i))[:TENSORS_SHOWN]
     rows = [
         (
             room.position, group_text(room.layers), _names(room.kept), kilobytes(room.capacity_bytes),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cocco.output.text.layout.numbers import counted, table
 from cocco.scheduling.answer import ScheduleResult
 
-MAX_ROWS = 30  #: stays that are printed for people; our choice: a screen
+STAYS_SHOWN = 30  #: stays that are printed for people; our choice: a screen
 REPACK = (
     "linear allocator: smallest gap; where only what an operator needs is left and no gap fits, all of it is moved out "
     "and back, packed from 0, and counted"
@@ -53,7 +53,7 @@ def _spills(result: ScheduleResult) -> list[str]:
         return []
     heads = ("tensor", "first", "last", "address", "bytes", "enters", "leaves")
     rows = [
-        (each.tensor, each.first, each.last, each.address, f"{each.size:,}", *each[5:]) for each in moved[:MAX_ROWS]
+        (each.tensor, each.first, each.last, each.address, f"{each.size:,}", *each[5:]) for each in moved[:STAYS_SHOWN]
     ]
-    more = [f"  ... and {len(moved) - MAX_ROWS} more"] if len(moved) > MAX_ROWS else []
+    more = [f"  ... and {len(moved) - STAYS_SHOWN} more"] if len(moved) > STAYS_SHOWN else []
     return ["", table(heads, rows), *more]

@@ -32,7 +32,7 @@ from workloads import Network
 from workloads.network.rewriting.repeats import repeat_text
 
 BY_BYTES = "less, by bytes"  #: stands for the share that a size costs more
-SIZES = 8  #: capacities in the table of what the search saw
+SIZES_SHOWN = 8  #: capacities in the table of what the search saw
 
 
 def partition_text(result: Result, networks: Sequence[Network]) -> str:
@@ -216,7 +216,7 @@ def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
     points = result.points
     names = buffer_columns(points.columns)
-    best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES, "cost").sort_values(names)
+    best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES_SHOWN, "cost").sort_values(names)
     metric, scale = _shown(result.metric)
     rows = [
         (

@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration.answers.ranges import KINDS, LISTED, MARGINS, Candidate, Ranges
+from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candidate, Ranges
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
@@ -131,7 +131,7 @@ def test_many_sizes_are_listed_as_far_as_they_matter():
     near = replace(one, bound=100.0, cost=100.0)
     assert len(Ranges(100.0, (near, *[one] * (LISTED - 1))).to_json()["sizes"]) == LISTED
     content = Ranges(100.0, (near, *[one] * LISTED)).to_json()
-    assert len(content["sizes"]) == 1 and [content["margins"][0][kind] for kind in KINDS] == [1, 0, LISTED]
+    assert len(content["sizes"]) == 1 and [content["margins"][0][kind] for kind in RANGE_KINDS] == [1, 0, LISTED]
     assert "bands" not in content["margins"][0]
     with pytest.raises(ValueError, match="two buffers"):
         Ranges(100.0, (near,)).bands(0.01)

@@ -55,7 +55,7 @@ def check(seed: int, most_layers: int, share: float, monkeypatch: pytest.MonkeyP
     capacity = int(problem.accelerator.activation_capacity * share) // 8 * 8
     priced = question._replace(price=lru_cache(None)(question.price))
     plans = []
-    for order in all_orders(question.network):
+    for order in all_orders(question.network, question.connected):
         for spans in all_spans(question.network, order) if question.may_keep else [[]]:
             cost = cost_of_plan(priced, order, spans)
             if cost < below:
@@ -73,7 +73,7 @@ def check(seed: int, most_layers: int, share: float, monkeypatch: pytest.MonkeyP
         return has_addresses(problem, plan, capacity)
 
     monkeypatch.setattr(placed_plans, "Packing", packing)
-    monkeypatch.setattr(placed_plans, "ROUNDS", MANY)
+    monkeypatch.setattr(placed_plans, "PLANS_TRIED", MANY)
     monkeypatch.setattr(placed_plans._Search, "_is_placed", is_placed)
     found = placed_plan(problem, below, MANY, "fast", False)
     assert found is not None

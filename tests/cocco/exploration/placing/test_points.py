@@ -9,8 +9,8 @@ import pytest
 import cocco
 import workloads
 from cocco.allocation.address_map import AddressMap, address_map
-from cocco.exploration.placing import points as placed_points
-from cocco.exploration.placing.points import best_placed, placed_front
+from cocco.exploration.placing import addresses as placed_points
+from cocco.exploration.placing.addresses import best_placed, placed_front
 from cocco.exploration.placing.repair import Repair, repaired_plans
 from cocco.output.text.searches.front import front_text, limited_text
 from cocco.problem.plane import Plane

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from cocco.exploration.placing.changes import replanned
-from cocco.exploration.placing.slack import SHARES, Slack
+from cocco.exploration.placing.slack import ROOM_SHARES, Slack
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
@@ -28,7 +28,7 @@ def test_a_plan_in_less_room_costs_no_more_and_runs(metric: Metric):
         if chip is None:
             continue
         slack = Slack(on_hardware(network, chip, metric=metric))
-        new = slack.tightened(plan, range(len(plan)), SHARES[-1])
+        new = slack.tightened(plan, range(len(plan)), ROOM_SHARES[-1])
         if new is None:
             continue
         found += 1

@@ -17,7 +17,7 @@ from cocco.exploration import methods
 from cocco.exploration.question.question import question_of
 from cocco.exploration.searching import annealed as annealed_module
 from cocco.exploration.searching import one_search
-from cocco.exploration.searching.annealed import LEAST_SAMPLES, OTHERS, STEPS, annealed
+from cocco.exploration.searching.annealed import LEAST_ANNEALED, OTHERS, STEPS_PER_SAMPLE, annealed
 from cocco.problem.problem import over_space
 from cocco.search.baselines import annealing as annealing_module
 from cocco.search.genetic.operators.repair import repair
@@ -45,7 +45,7 @@ def test_both_engines_anneal_alike(seed, keep):
     """Several networks with weights, metrics, rules, cores and batches, in one buffer or two."""
     problem = replace(random_twin(seed), keep=keep)
     labels, memory = start(problem, seed)
-    fast, slow = (annealed(problem, labels, memory, LEAST_SAMPLES, seed, name) for name in ("fast", "reference"))
+    fast, slow = (annealed(problem, labels, memory, LEAST_ANNEALED, seed, name) for name in ("fast", "reference"))
     assert fast == slow
 
 
@@ -63,12 +63,12 @@ def test_what_is_found_is_valid_priced_and_no_worse_than_the_start(seed):
         assert (sample.genome.labels, sample.value, sample.cost) == (names, value, cost)
 
 
-@pytest.mark.parametrize("samples", [LEAST_SAMPLES, 333])
+@pytest.mark.parametrize("samples", [LEAST_ANNEALED, 333])
 def test_it_takes_the_samples_that_it_is_given_and_no_more(samples):
     """Each walk ends at a whole block; the last one takes what the others leave."""
     for problem in (spaced(chain(5)), fixed(chain(5))):
         used = annealed(problem, list(range(5)), start(problem, 0)[1], samples, 0, "reference").samples
-        assert samples - 100 // STEPS <= used <= samples
+        assert samples - 100 // STEPS_PER_SAMPLE <= used <= samples
 
 
 def test_walks_go_to_the_sizes_around_and_back_to_the_best():
@@ -115,7 +115,7 @@ def test_ctrl_c_keeps_what_was_found(monkeypatch):
 
     monkeypatch.setattr(annealing_module, "steps_of", stopping)
     found = annealed(fixed(chain(6)), list(range(6)), (), 300, 0, "reference")
-    assert found.is_stopped and len(found.found) == 1 and found.samples == 1 + 2 * 100 // STEPS
+    assert found.is_stopped and len(found.found) == 1 and found.samples == 1 + 2 * 100 // STEPS_PER_SAMPLE
 
 
 def test_a_search_counts_it_and_keeps_its_samples():

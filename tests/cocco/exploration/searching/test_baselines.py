@@ -57,7 +57,7 @@ def question(problem: Problem, samples: int = 20) -> Question:
 def test_a_better_memory_is_followed(monkeypatch):
     """One memory is asked beside that of the best genome, and near ones as long as greedy and dp cost less there."""
     problem = over_space(workloads.load("vgg16"), SharedBuffer(), alpha=0.002)
-    monkeypatch.setattr(baselines, "LEAST", 1)
+    monkeypatch.setattr(baselines, "LEAST_MEMORIES", 1)
     asked, grouped = [], baselines.grouped
 
     def told(*given):
@@ -67,7 +67,7 @@ def test_a_better_memory_is_followed(monkeypatch):
     monkeypatch.setattr(baselines, "grouped", told)
     start = genetic(problem, 2, 0, Settings()).best
     best = better_of_baselines(question(problem), start)
-    assert best.cost < start.cost and len(asked) == len(set(asked)) <= 2 + baselines.MOVES
+    assert best.cost < start.cost and len(asked) == len(set(asked)) <= 2 + baselines.NEARBY_MEMORIES
     assert any(each in asked for each in neighbours(problem, best.genome.capacities))
 
 

@@ -24,7 +24,7 @@ ASKED: dict[str, Any] = {"method": "ga", "keep": "none", "samples": 1200, "seed"
 
 @pytest.fixture(autouse=True)
 def divided(monkeypatch):
-    monkeypatch.setattr(divided_search, "LEAST_SAMPLES", 1000)
+    monkeypatch.setattr(divided_search, "LEAST_DIVIDED", 1000)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_any_number_of_workers_gives_the_same_answer(workers, space, here):
     network = workloads.load("vgg16")
     one, many = (cocco.explore(network, space=space, workers=count, **ASKED) for count in (1, workers))
     assert same(one, many)
-    assert max(here) == min(workers, divided_search.PARTS)
+    assert max(here) == min(workers, divided_search.PARALLEL_SEARCHES)
 
 
 def test_given_hardware_and_kept_tensors_are_divided_too(here):

@@ -47,10 +47,12 @@ def test_two_searches_take_the_samples_of_one(method, samples):
     assert history["generation"].tolist() == list(range(len(history))) == sorted(set(points["generation"]))
     assert points["best_cost"].tolist() == points["cost"].cummin().tolist()
     assert history["best_cost"].tolist() == points.groupby("generation")["best_cost"].last().tolist()
-    first = cocco.explore(workloads.load("vgg16"), **asked | {"samples": samples - samples // kept.SHARE}, keep="none")
+    first = cocco.explore(
+        workloads.load("vgg16"), **asked | {"samples": samples - samples // kept.SECOND_SEARCH_SHARE}, keep="none"
+    )
     pairs = zip(first.points["cost"], points["cost"])
     assert samples == 300 or all(one == other for one, other in pairs), "the first search is that without kept tensors"
-    assert (len(first.points) < len(points)) == (samples >= kept.SHARE)
+    assert (len(first.points) < len(points)) == (samples >= kept.SECOND_SEARCH_SHARE)
 
 
 @pytest.mark.parametrize("method", ["ga", "sa", "random", "grid"])

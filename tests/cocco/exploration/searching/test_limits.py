@@ -17,7 +17,7 @@ def test_the_least_energy_is_searched_with_kept_tensors(monkeypatch: pytest.Monk
     network = workloads.load("resnet50")
     asked = {"space": SPACE, "samples": 300}
     proven, plain = (cocco.minimize(network, "energy", LIMITS, **asked, keep=keep) for keep in ("auto", "none"))
-    monkeypatch.setattr(of_memories, "KEPT_STEPS", 64)
+    monkeypatch.setitem(of_memories.PROOF_STEPS, "auto", (64, *of_memories.PROOF_STEPS["auto"][1:]))
     found = cocco.minimize(network, "energy", LIMITS, **asked)
     assert proven.status == "optimal" and found.status == "feasible"
     for each in (plain, found, proven):

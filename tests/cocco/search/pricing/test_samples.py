@@ -47,7 +47,7 @@ def test_ctrl_c_in_the_midst_of_a_row_leaves_it_out(before):
 
 def test_nothing_is_made_of_the_samples_that_nobody_reads(monkeypatch):
     """Of millions of samples that would take seconds after Ctrl-C. A search in one process packs nothing either."""
-    monkeypatch.setattr(divided_search, "LEAST_SAMPLES", 100)
+    monkeypatch.setattr(divided_search, "LEAST_DIVIDED", 100)
     with monkeypatch.context() as patched:
         patched.setattr(json, "dumps", None)
         chip = Accelerator(shared_buffer=4096)

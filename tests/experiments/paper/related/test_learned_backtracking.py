@@ -100,12 +100,12 @@ def test_a_teacher_scores_each_candidate_and_one_of_each_backtrack_above_zero(fi
     telamalloc(problem, int(1.02 * problem.bound), 2_000, choose=teacher)
     rows = np.array(teacher.samples())
     assert len(teacher.seen) > 1 and rows.shape == (sum(len(each[2]) for each in teacher.seen), 11)
-    assert rows.shape[1] == len(backtracks.FEATURES) + 1
+    assert rows.shape[1] == len(backtracks.FEATURE_NAMES) + 1
     start = 0
     for _, _, levels, _, _ in teacher.seen:
         mine = rows[start : start + len(levels)]
         assert (mine[:, -1].max() == 10) and (mine[:, -1].min() >= 0)
-        assert list(mine[:, backtracks.FEATURES.index("level")]) == levels
+        assert list(mine[:, backtracks.FEATURE_NAMES.index("level")]) == levels
         start += len(levels)
 
 

@@ -246,7 +246,7 @@ def to_space(call: Call) -> Answer:
     return moving.reshape(sketch, turned, (batch, channels * size**2, height // size, width // size))
 
 
-MOVES: dict[str, Callable[[Call], Answer]] = {
+MOVING_OPERATORS: dict[str, Callable[[Call], Answer]] = {
     "Reshape": reshape,
     "Flatten": flatten,
     "Transpose": transpose,

@@ -8,16 +8,45 @@ from fractions import Fraction
 import numpy as np
 
 from workloads.errors import NetworkError, shown
-from workloads.importing.families import combining, moving, multiplying, recurrent, sliding
+from workloads.importing.families import attending, combining, moving, multiplying, recurrent, sliding
 from workloads.importing.families.einsum import einsum
 from workloads.importing.families.moving import axis_of
 from workloads.importing.onnx.operators import moving as onnx_moving
-from workloads.importing.onnx.operators.attending import attend
 from workloads.importing.onnx.operators.call import Answer, Call
 from workloads.importing.onnx.operators.quantized import QUANTIZED
 from workloads.importing.onnx.operators.windows import SLIDING
 from workloads.importing.values import Value, constant, derived, size_of
 from workloads.network.layers.windows import Method
+
+ACTIVATIONS = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitShift Ceil Celu Clip Cos Cosh DequantizeLinear Elu Erf "
+    "Exp FastGelu FakeQuantize Floor Gelu HardSigmoid HardSwish ImageScaler LeakyRelu Log Mish Neg PRelu QuickGelu "
+    "QuantizeLinear Reciprocal Relu Round Scale Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan "
+    "Tanh ThresholdedRelu"
+).split()
+CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
+
+
+def attend(call: Call) -> Answer:
+    """Queries, keys and values with heads, or with heads still to be split; mask; earlier keys and values."""
+    query, key, value = (call.value(i) for i in range(3))
+    is_flat = query.rank == 3
+    if is_flat:
+        heads, shared = call.integer("q_num_heads", 0), call.integer("kv_num_heads", 0)
+        query = attending.by_heads(call.sketch, query, heads)
+        key, value = (attending.by_heads(call.sketch, each, shared) for each in (key, value))
+    if query.rank != 4:
+        raise NetworkError(f"attends with queries of {query.rank} dimensions; 3 and 4 are known")
+    query, key, value = (_map(call, each) for each in (query, key, value))
+    key = attending.appended(call.sketch, call.optional(4), key)
+    value = attending.appended(call.sketch, call.optional(5), value)
+    found = attending.attend(call.sketch, query, key, value, call.optional(3))
+    found = attending.joined_heads(call.sketch, found) if is_flat else found
+    return [found, key, value][: max(1, len(call.outputs))]
+
+
+def _map(call: Call, value: Value) -> Value:
+    return call.sketch.fed(value) if value.is_constant else value
 
 
 def _gemm(call: Call) -> Answer:
@@ -193,16 +222,8 @@ def _given(call: Call) -> Answer:
     return combining.join(call.sketch, "add", call.present())
 
 
-ACTIVATIONS = (
-    "Abs Acos Acosh Asin Asinh Atan Atanh BatchNormalization BitShift Ceil Celu Clip Cos Cosh DequantizeLinear Elu Erf "
-    "Exp FastGelu FakeQuantize Floor Gelu HardSigmoid HardSwish ImageScaler LeakyRelu Log Mish Neg PRelu QuickGelu "
-    "QuantizeLinear Reciprocal Relu Round Scale Selu Shrink Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Swish Tan "
-    "Tanh ThresholdedRelu"
-).split()
-CONTROL_FLOW = ("If", "Loop", "Scan", "SequenceMap")
-
 OPERATORS: dict[str, Callable[[Call], Answer]] = {
-    **onnx_moving.MOVES,
+    **onnx_moving.MOVING_OPERATORS,
     **QUANTIZED,
     **SLIDING,
     **dict.fromkeys(ACTIVATIONS, _activate),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from workloads.errors import NetworkError, shown
 from workloads.importing.families import clips, combining, sliding
-from workloads.importing.families.sliding import Window
+from workloads.importing.families.sliding import Sliding
 from workloads.importing.onnx.operators.call import Answer, Call
 from workloads.importing.values import Value
 
@@ -31,7 +31,7 @@ def convolution(call: Call, value: Value, weights: Value) -> Value:
     return sliding.slide(call.sketch, "conv", value, found, weights.shape[0], groups, weights)
 
 
-def _planes(found: Window) -> tuple[list[int], list[int], list[int]]:
+def _planes(found: Sliding) -> tuple[list[int], list[int], list[int]]:
     """Strides, padding and distances of the taps of a window over time, rows and columns."""
     pairs = (found.stride, 1), (found.before, 0), (found.dilation, 1)
     stride, sides, apart = (list(each or [n] * 3) for each, n in pairs)
@@ -52,7 +52,7 @@ def _transposed(call: Call) -> Answer:
     return sliding.spread(call.sketch, value, found, channels, groups, extra, call.integers("output_shape"), weights)
 
 
-def window(call: Call, default: list[int]) -> Window:
+def window(call: Call, default: list[int]) -> Sliding:
     """Return the window that the attributes say; its kernel is the default where there is one."""
     kernel = call.integers("kernel_shape") or default
     if default and kernel != default:
@@ -62,7 +62,7 @@ def window(call: Call, default: list[int]) -> Window:
     if auto not in names:
         raise NetworkError(f"has auto_pad {auto!r}; known are NOTSET, VALID, SAME_UPPER, SAME_LOWER")
     half = len(pads) // 2
-    return Window(
+    return Sliding(
         kernel, call.integers("strides"), pads[:half], pads[half:], call.integers("dilations"), names[auto],
         bool(call.integer("ceil_mode", 0)),
     )  # fmt: skip

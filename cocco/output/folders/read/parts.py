@@ -1,10 +1,31 @@
-"""The sizes around a recommendation as result.json has them, checked."""
+"""Parts of a result as result.json has them, checked: its addresses, and the sizes around the recommendation."""
 
 from __future__ import annotations
 
-from cocco.exploration.answers.ranges import KINDS, MARGINS, Candidate, Ranges, Terms
+from typing import NamedTuple
+
+from cocco.exploration.answers.ranges import MARGINS, RANGE_KINDS, Candidate, Ranges, Terms
 from cocco.output.folders.read.reading import NUMBER, Reader
 from cocco.output.text.layout.numbers import buffer_columns
+
+
+class Placing(NamedTuple):
+    """The addresses that a search sought for a plan, or for those of several networks together."""
+
+    changes: tuple[str, ...]  #: a sentence for each, in the order in which they were made
+    is_placed: bool  #: whether every region has an address
+
+
+def placing_of(result: Reader) -> Placing | None:
+    """Return what an answer, or a point of a front, says about its addresses; None if none were sought."""
+    if result.content.get("moved") is None or result.content.get("placed") is None:
+        return None
+    moved = result.items("moved")
+    names = {each.get("network", str) for each in moved}
+    changes = tuple(
+        f"{each.content['network'] + ': ' if len(names) > 1 else ''}{each.get('text', str)}" for each in moved
+    )
+    return Placing(changes, result.get("placed", bool))
 
 
 def ranges_of(result: Reader) -> Ranges | None:
@@ -14,7 +35,7 @@ def ranges_of(result: Reader) -> Ranges | None:
     content = result.inner("ranges")
     candidates = tuple(_candidate(each) for each in content.items("sizes"))
     margins = content.items("margins")
-    total = sum(margins[-1].get(kind, int) for kind in KINDS) if margins else 0
+    total = sum(margins[-1].get(kind, int) for kind in RANGE_KINDS) if margins else 0
     if not candidates or len(margins) != len(MARGINS) or len({_names(each) for each in candidates}) > 1:
         raise content.broken("sizes", "it must be sizes of the same buffers, with the margins of this version")
     return Ranges(content.get("cost", *NUMBER), candidates, max(0, total - len(candidates)))

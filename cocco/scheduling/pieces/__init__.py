@@ -1,1 +1,0 @@
-"""Long schedules piece by piece: windows over time, divide and conquer."""
