@@ -108,7 +108,7 @@ def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str,
         b.matmul("context", b.softmax("softmax", scores), values, model.heads, operand_heads=model.key_heads)
     network, chip = (
         b.build().retyped({"sums": sum_bits}),
-        Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart),
+        Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart, plans="paper"),
     )
     found = cocco.partition(network, chip, metric="ema", samples=200)
     assert found.status == "optimal" and verify(network, found.plan, chip).verified, (name, kilobytes, attention)

@@ -171,7 +171,7 @@ def among_text(space: Sequence[str], accelerator: Accelerator, width: int) -> st
     left_out = kinds_not_tried(accelerator)
     lines = [f"{'  among':<{width}}{', '.join(space)}"]
     if left_out:
-        lines.append(f"{'  not tried':<{width}}{', '.join(left_out)}: they are for one core")
+        lines.append(f"{'  not tried':<{width}}{left_out}")
     return "\n".join(lines)
 
 
