@@ -158,6 +158,24 @@ class Front(Shown):
         }
 
 
+def of_networks(
+    evaluations: Sequence[Evaluation], plans: Sequence[Partition], weights: Sequence[float], answer: dict[str, Any]
+) -> dict[str, Any]:
+    """Return an answer with its plans: one network's beside it, several by "networks", each with its weight."""
+    found = [
+        evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+        for evaluation, plan in zip(evaluations, plans)
+    ]
+    return joined_json(found, weights, answer)
+
+
+def joined_json(found: Sequence[dict[str, Any]], weights: Sequence[float], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with what is found of its networks, as `of_networks`."""
+    if len(found) == 1:
+        return found[0] | answer
+    return answer | {"networks": [each | {"weight": weight} for each, weight in zip(found, weights)]}
+
+
 def buffer_bytes(accelerator: Accelerator) -> dict[str, int]:
     """Return the bytes of each buffer of one core, by its column."""
     names = ("shared_buffer",) if accelerator.is_shared else ("global_buffer", "weight_buffer")

@@ -116,7 +116,7 @@ def _details(evaluation: Evaluation) -> str:
 def _quality(result: Result, networks: Sequence[Network]) -> str:
     """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
     unit = CRITERIA[result.metric].unit
-    value = _value(result.evaluations, result)
+    value = result.objective.judged(result.evaluations)
     if result.alpha is None:
         cost = f"  {result.metric:<16}{value:,.0f} {unit}"
     else:
@@ -153,18 +153,13 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     ]
     lines = [cost, bound, search]
     if all(evaluation.fits for evaluation in alone):
-        other = _value(alone, result)
+        other = result.objective.judged(alone)
         lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
     batch = result.accelerator.batch
     experts = [text for network in networks if (text := experts_text(network, batch))]
     found = [text for network in networks if (text := repeat_text(network))]
     lines += [f"  experts         {text}" for text in experts]
     return "\n".join([*lines, *(f"  repeats         {text}; equivalent layers are priced once" for text in found)])
-
-
-def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
-    """Formula 1: the weighted sum of the metric over the networks."""
-    return result.objective.judged(evaluations)
 
 
 def cores_counted(result: Result) -> str:
