@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
+from simulator.connected import siblings
 from simulator.evaluate import evaluate
 from simulator.metrics import Metric
 from simulator.model.cost import METRICS, total
@@ -71,7 +72,10 @@ class Opinion:
 
 
 class Prover:
-    """All plans of one network on one memory after the other; counts what it looks at."""
+    """All plans of one network on one memory after the other; counts what it looks at.
+
+    Layers are joined, and so may share a subgraph, as the machine says (`simulator.connected`).
+    """
 
     def __init__(
         self, network: Network, accelerator: Accelerator, metric: Metric, tile_rule: TileRule, keeps: bool,
@@ -83,6 +87,10 @@ class Prover:
         self.layers = (1 << len(network.layers)) - 1
         self.reads = [joined(1 << u for u in producers) for producers in network.producers]
         self.readers = [joined(1 << v for v in consumers) for consumers in network.consumers]
+        self.near = list(self.readers[: len(network.layers)])  # per layer: its readers and its siblings
+        for beside in siblings(network, accelerator.connection):
+            for v in beside:
+                self.near[v] |= joined(1 << w for w in beside if w != v)
         self.whole = [self.rules.whole_bytes(u) for u in range(len(network.tensors))]
         self.needs: list[int] = []  # per layer: itself and its ancestors
         for v, reads in enumerate(self.reads):
@@ -125,8 +133,9 @@ class Prover:
     def _groups(self, run: int) -> Iterator[int]:
         """Yield every connected set of layers that may run next, each once.
 
-        They are those that grow from a ready layer by a reader and what that still needs: from a part of a set that
-        lacks no producer an edge leads to another of its layers, whose ancestors are in the set and connected with it.
+        They are those that grow from a ready layer by a reader or sibling and what that still needs: a part of a set
+        that lacks no producer is joined with another of its layers, whose ancestors are in the set and connected with
+        it.
         """
         stack = [1 << v for v in members(self.layers & ~run) if not self.reads[v] & self.layers & ~run]
         seen = set(stack)
@@ -136,7 +145,7 @@ class Prover:
             may_grow = self._may_grow(group)
             if may_grow or group & (group - 1) == 0:  # a layer by itself may always run in pieces
                 yield group
-            for w in members(joined(self.readers[u] for u in members(group)) & ~group if may_grow else 0):
+            for w in members(joined(self.near[u] for u in members(group)) & ~(group | run) if may_grow else 0):
                 grown = group | self.needs[w] & ~run
                 if grown not in seen:
                     seen.add(grown)
@@ -146,7 +155,9 @@ class Prover:
         """Whether weights and regions allow several layers, which more only break; groups apart and nests hold less."""
         machine, layers, weights = self.machine, members(group), self.rules.geometry.weight_bytes
         room = machine.activation_capacity if machine.is_shared else machine.weight_capacity
-        is_held = not self.rules.units and all(group & ~joined(1 << v for v in nest) for nest in self.rules.nests)
+        is_held = any(self.rules.units[v] == 1 for v in layers) and all(
+            group & ~joined(1 << v for v in nest) for nest in self.rules.nests
+        )
         if is_held and sum(weights[v] for v in layers) > room * machine.cores:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)

@@ -34,6 +34,7 @@ ROOMS = (
     "simulator.integers",
     "simulator.keywords",
     "simulator.metrics",
+    "simulator.connected",
     "simulator.memory",
     "simulator.technology",
     "simulator.mapping",

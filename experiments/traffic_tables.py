@@ -124,10 +124,11 @@ def network_traffic() -> str:
         row = [network, f"{part['floor_bytes'].iloc[0] / 1e6:.3f}"]
         for size in sizes:
             row += [_gap(part.loc[size], way) for way in ("tiles", "kept")]
+            row.append(f"{part.loc[size, 'any_schedule_bytes'] / 1e6:.3f}")
         rows.append(row)
     heads = ["network", "floor, MB"]
     for size in sizes:
-        heads += [f"{size // KiB:,} KB: nothing kept", "kept"]
+        heads += [f"{size // KiB:,} KB: nothing kept", "kept", "any schedule"]
     return markdown(heads, rows)
 
 

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
+from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
@@ -30,7 +31,8 @@ class MachineFields(TypedDict, total=False):
     max_regions: int | None
     technology: Technology | None
     mapper: Mapper | None
-    groups_apart: bool
+    groups_apart: bool | None
+    connected: Connected
     plans: Plans
 
 
@@ -51,10 +53,13 @@ class Machine:
     mapper
         How a layer runs on the PE array (docs/mapping.md, section 7).
     groups_apart
-        Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py).
+        Whether subgraphs may run one group of channels (one head) at a time (simulator/model/subgraph/apart.py); by
+        default where `plans` has all kinds, on one core.
+    connected
+        Which layers may share a subgraph: "all", or "paper": by edges among them only (simulator/connected.py).
     plans
-        "all": also several layers in one loop nest (simulator/model/nests). "paper": subgraphs that are held, and
-        single layers.
+        "all": also groups of channels apart, and several layers in one loop nest (simulator/model/nests). "paper":
+        subgraphs that are held in one piece, and single layers.
 
     Raises
     ------
@@ -73,14 +78,17 @@ class Machine:
     max_regions: int | None = MAX_REGIONS
     technology: Technology = field(default_factory=Technology)
     mapper: Mapper = field(default_factory=Enumerate)
-    groups_apart: bool = False
+    groups_apart: bool | None = None
+    connected: Connected = "all"
     plans: Plans = "all"
 
     def __post_init__(self) -> None:
         check_count("cores", self.cores, MAX_COUNT)
         check_count("batch", self.batch, MAX_COUNT)
-        if type(self.groups_apart) is not bool:
+        if self.groups_apart is not None and type(self.groups_apart) is not bool:
             raise ValueError(f"groups_apart must be True or False, got {self.groups_apart!r}")
+        if self.connected not in CONNECTED:
+            raise ValueError(f"connected must be one of {', '.join(CONNECTED)}, got {self.connected!r}")
         if self.groups_apart and self.cores > 1:
             raise ValueError(f"groups_apart is for one core, got {self.cores} cores")
         if self.plans not in PLANS:
@@ -96,6 +104,16 @@ class Machine:
                     f"mapper {self.mapper.name!r} knows the paper's PE array only, with {name} {papers}, got {ours}; "
                     "take the mapper 'enumerate'"
                 )
+
+    @property
+    def connection(self) -> Connected:
+        """What connects the layers of a subgraph: the paper's rule also where only the paper's plans are used."""
+        return "paper" if self.plans == "paper" else self.connected
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether subgraphs may run one group of channels at a time."""
+        return self.plans == "all" and self.cores == 1 if self.groups_apart is None else self.groups_apart
 
     def __repr__(self) -> str:
         return changes(self)
@@ -161,7 +179,8 @@ class Accelerator:
     max_regions: int | None = MAX_REGIONS  #: entries of the buffer region manager, None for any number (Sec. 3.2)
     technology: Technology = field(default_factory=Technology)  #: energies, bandwidth, area, PE array
     mapper: Mapper = field(default_factory=Enumerate)  #: how a layer runs on the PE array (docs/mapping.md, section 7)
-    groups_apart: bool = False  #: subgraphs may run one group of channels (one head) after the other
+    groups_apart: bool | None = None  #: subgraphs may run one group of channels (one head) at a time; None: as `plans`
+    connected: Connected = "all"  #: which layers may share a subgraph, or "paper": by edges among them only
     plans: Plans = "all"  #: which kinds of plans there are
 
     def __post_init__(self) -> None:
@@ -184,9 +203,12 @@ class Accelerator:
     @property
     def machine(self) -> Machine:
         """Everything but the buffers."""
-        return Machine(
-            self.cores, self.batch, self.max_regions, self.technology, self.mapper, self.groups_apart, self.plans
-        )
+        return Machine(**{each.name: getattr(self, each.name) for each in fields(Machine)})
+
+    @property
+    def connection(self) -> Connected:
+        """What connects the layers of a subgraph."""
+        return self.machine.connection
 
     def __repr__(self) -> str:
         return changes(self)
@@ -196,8 +218,10 @@ class Accelerator:
         content = asdict(self) | {"technology": self.technology.to_json()}
         if self.mapper == Enumerate():
             del content["mapper"]
-        if not self.groups_apart:
+        if self.groups_apart is None:
             del content["groups_apart"]
+        if self.connected == "all":
+            del content["connected"]
         if self.plans == "all":
             del content["plans"]
         return content

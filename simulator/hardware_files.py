@@ -19,7 +19,7 @@ from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
-MACHINE = ("cores", "batch", "max_regions", "groups_apart", "plans")
+MACHINE = ("cores", "batch", "max_regions", "groups_apart", "connected", "plans")
 KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "technology")
 OF_DRAM = ("dram_pj_per_byte", "dram_bytes_per_cycle")  #: fields that a kind of DRAM sets
 OF_BUFFER = ("size", "sram")  #: keys of a buffer that is a mapping
@@ -35,8 +35,9 @@ WORDS = {
     "cores": "cores that share a network",
     "batch": "samples computed together",
     "max_regions": "tensors that a subgraph of several layers may hold, null for any number (Cocco, Sec. 3.2)",
-    "groups_apart": "whether subgraphs may run one group of channels (one head) after the other; ours",
-    "plans": "which kinds of plans: all, or paper: subgraphs that are held, and single layers",
+    "groups_apart": "whether subgraphs may run one group of channels (one head) after the other; else as plans says",
+    "connected": "all: by an edge, a common input or a concatenation; paper: by edges; layers of a subgraph",
+    "plans": "which kinds of plans: all, or paper: subgraphs that are held in one piece, and single layers",
     "technology": "what a byte, an operation and a cycle cost",
     "dram_pj_per_byte": "pJ per byte; 12.5 pJ/bit (Cocco, Sec. 5.1.2)",
     "dram_bytes_per_cycle": "bytes per cycle and core; 16 GB/s at 1 GHz (Cocco, Sec. 5.1.2)",
@@ -143,8 +144,10 @@ def hardware_text(accelerator: Accelerator) -> str:
         value = getattr(accelerator, name)
         lines.append(_line("" if value is not None else "# ", name, 2**21 if value is None else value))
     lines += [_line("", name, getattr(accelerator, name)) for name in MACHINE[:3]]
-    lines.append(_line("" if accelerator.groups_apart else "# ", "groups_apart", True))
-    lines.append(_line("" if accelerator.plans != "all" else "# ", "plans", "paper"))
+    apart = accelerator.groups_apart
+    lines.append(_line("# " if apart is None else "", "groups_apart", apart is None or apart))
+    for name in ("connected", "plans"):
+        lines.append(_line("" if getattr(accelerator, name) != "all" else "# ", name, "paper"))
     lines.append("technology:".ljust(44) + f"  # {WORDS['technology']}")
     for each in fields(Technology):
         value = getattr(accelerator.technology, each.name)

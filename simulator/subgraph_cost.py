@@ -78,7 +78,7 @@ class Infeasible:
     >>> vgg = workloads.load("vgg16")
     >>> plan = Partition.from_groups(vgg, [["conv1_1", "conv1_2"]])
     >>> print(evaluate(vgg, plan, Accelerator(shared_buffer=2**14)).infeasible[0])
-    subgraph [conv1_1, conv1_2]: activations and weights exceed the shared buffer: needs 71560 bytes, has 16384
+    subgraph [conv1_1, conv1_2]: no loop order of these layers fits: needs 29248 bytes, has 16384
     """
 
     layers: tuple[str, ...]

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from cocco.bounds.floors.products import Product, Products, products_of
 from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
 from simulator.model.compulsory import compulsory_bytes
 from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.network import Network
@@ -46,10 +47,18 @@ def any_schedule_bound_bytes(network: Network, accelerator: Accelerator) -> int:
     return compulsory_bytes(Geometry(network, accelerator.technology), accelerator.batch) + int(max([0.0, *beyond]))
 
 
+def any_schedule_json(evaluation: Evaluation) -> dict[str, int | None]:
+    """Return the bound of what was evaluated as JSON has it; null where it does not fit."""
+    assert evaluation.source is not None, "evaluate() made it"
+    bound = any_schedule_bound_bytes(evaluation.source[0], evaluation.accelerator) if evaluation.fits else None
+    return {"any_schedule_bound_bytes": bound}
+
+
 def _beyond(products: Products, memory: int, stretch: float) -> float:
     """Return bytes that move beyond once, at least; below 0 where this proves nothing."""
     shares = (1 - 1 / (1 + products.most_inputs)) / 2  # Motzkin and Straus, 1965
-    most = 2 * math.sqrt(shares) * ((memory + stretch + OVER) / 3) ** 1.5  # products of a stretch, by bytes^(3/2)
+    third = (memory + stretch + OVER) / 3
+    most = 2 * math.sqrt(shares) * third * math.sqrt(third)  # products of a stretch, by bytes^(3/2)
     best, sizes = -math.inf, _Sizes(products, stretch / most)
     for step in STEPS:
         best = max(best, sizes.worth())

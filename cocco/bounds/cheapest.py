@@ -254,7 +254,7 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
         more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
-        alike=kinds_of(network), may_hold=costs.may_hold,
+        alike=kinds_of(network), connected=machine.connection, may_hold=costs.may_hold,
         nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]),
     )  # fmt: skip
     return with_forced(question, is_whole=part.objective.metric == "ema")

@@ -66,10 +66,13 @@ def random_labels(problem: Problem, stream: Stream) -> list[int]:
 def connected_parts(problem: Problem, group: Sequence[int]) -> list[list[int]]:
     """Return the parts of some layers (ascending) that are connected within them, by smallest layer."""
     root = {v: v for v in group}
+    met: dict[int, int] = {}  # of each set of siblings, its first layer here
     for v in group:
         for p in problem.producers[v]:
             if p in root:
                 _join(root, p, v)
+        for i in problem.siblings_of[v]:
+            _join(root, met.setdefault(i, v), v)
     parts: dict[int, list[int]] = {}
     for v in group:
         root[v] = root[root[v]]
@@ -88,4 +91,4 @@ def _join(root: list[int] | dict[int, int], u: int, v: int) -> None:
     if u < v:
         root[v] = u
     else:
-        root[u] = v
+        root[u] = v  # also where they are one already

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, get_args
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
@@ -37,7 +38,7 @@ def partition(
     method: HardwareMethod = "auto",
     metric: Metric = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
@@ -62,7 +63,7 @@ def partition(
         "none" (the paper: every tensor between subgraphs goes through DRAM) or "auto": whole tensors stay on chip from
         one subgraph to a later one where that is cheaper. The methods "auto" and "exact" then first search all
         partitions, orders and intervals, which is a proof where it finishes; the other methods never end worse than
-        with "none".
+        with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) "none".
     effort
         Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
         "thorough".
@@ -93,7 +94,8 @@ def partition(
     """
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
-    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=keep)
+    kept = kept_or_not(keep, accelerator)
+    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
     with helped(chosen):
         return _search(problem, method, chosen)
 
@@ -108,7 +110,7 @@ def explore(
     weights: Sequence[float] | None = None,
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -158,10 +160,10 @@ def explore(
     """
     check_keywords(explore, fields, ExploreFields.__optional_keys__)
     count = fields.get("count", "one")
-    chosen = effort_of(effort, fields)
+    chosen, shared = effort_of(effort, fields), machine_of(machine, fields)
     problem = over_space(
-        networks, space, machine=machine_of(machine, fields), alpha=alpha, metric=metric, weights=weights,
-        tile_rule=tile_rule, keep=keep, count=count,
+        networks, space, machine=shared, alpha=alpha, metric=metric, weights=weights, tile_rule=tile_rule,
+        keep=kept_or_not(keep, shared), count=count,
     )  # fmt: skip
     exchange = fields.get("exchange")
     if exchange is not None:
@@ -281,6 +283,7 @@ def result_of(problem: Problem, outcome: Outcome, seed: int) -> Result:
         engine=trace.engine,
         seen=trace.seen(),
         keep=problem.keep,
+        space=kinds_of_plans(problem.accelerator, problem.keep),
     )
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.planned import Memory, Planned
@@ -50,7 +51,7 @@ def minimize(
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Limited:
@@ -86,18 +87,20 @@ def minimize(
         objectives += ("energy",)  # of equally small memories the one with the least energy; our choice
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
+    shared = machine_of(machine, fields)
     whole = over_space(
-        networks, space, machine=machine_of(machine, fields), metric=metrics_of(objectives)[0], weights=weights,
-        tile_rule=tile_rule, count=fields.get("count", "one"),
+        networks, space, machine=shared, metric=metrics_of(objectives)[0], weights=weights, tile_rule=tile_rule,
+        count=fields.get("count", "one"),
     )  # fmt: skip
     question = front_question(whole, effort, fields)
     question = replace(question, problem=_narrowed(question.problem, bounds))
     judge = Judge(Plane(question.problem, objectives), criterion, bounds)
-    asked = replace(question, problem=replace(question.problem, keep=keep))
+    asked = replace(question, problem=replace(question.problem, keep=kept_or_not(keep, shared)))
     with helped(effort_of(effort, fields)):
         limited = _minimized(question, asked, judge)
-        if keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
+        if asked.problem.keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
             limited = _with_kept(asked, judge, limited)
+    limited = replace(limited, space=kinds_of_plans(shared, asked.problem.keep))
     if limited.status == "stopped":
         raise Interrupted(limited)
     return limited

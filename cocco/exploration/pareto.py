@@ -8,6 +8,7 @@ from typing import Unpack, get_args
 
 import numpy as np
 
+from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName
 from cocco.effort.settings import Settings
@@ -45,7 +46,7 @@ def pareto(
     weights: Sequence[float] | None = None,
     method: FrontMethod = "nsga2",
     tile_rule: TileRule = "exact",
-    keep: Keep = "auto",
+    keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[FrontFields],
 ) -> Front:
@@ -95,9 +96,10 @@ def pareto(
         raise ValueError(f"method must be one of {', '.join(get_args(FrontMethod))}, got {method!r}")
     if method == "exact" and (len(checked) > 2 or all(metric_of(name) is not None for name in checked)):
         raise ValueError(f"method 'exact' needs two objectives, one of them capacity or area, got {', '.join(checked)}")
+    shared = machine_of(machine, fields)
     problem = over_space(
-        networks, space, machine=machine_of(machine, fields), metric=metrics_of(checked)[0], weights=weights,
-        tile_rule=tile_rule, keep=keep, count=fields.get("count", "one"),
+        networks, space, machine=shared, metric=metrics_of(checked)[0], weights=weights, tile_rule=tile_rule,
+        keep=kept_or_not(keep, shared), count=fields.get("count", "one"),
     )  # fmt: skip
     question = front_question(problem, effort, fields)
     plane = Plane(question.problem, checked)
@@ -178,4 +180,5 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
         engine=cloud.breeder.name,
         points=cloud.points(),
         lacking=() if points else layer_by_layer(problem),
+        space=kinds_of_plans(problem.accelerator, problem.keep),
     )

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import Problem
 from cocco.search.pricing.compiled import part_prices
 from cocco.search.pricing.genomes import Group
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import METRICS, Totals
-from simulator.partition.partition import connected_parts
 
 MAX_PARTS = 4000  #: our choice: parts of one subgraph that are priced, seconds; beyond, the parts are of fewer layers
 
@@ -38,7 +38,7 @@ class Splitter:
     """Prices parts of subgraphs of a problem on given hardware, by the compiled engine where there is one."""
 
     def __init__(self, problem: Problem) -> None:
-        self.network, (self.rules,) = problem.networks[0], problem.rules
+        self.problem, (self.rules,) = problem, problem.rules
         self.machine = problem.accelerator
         self.costs = SubgraphCosts(problem)
         self.metric = METRICS[problem.objective.metric]
@@ -61,7 +61,7 @@ class Splitter:
                 layers, rest = group[start:stop], best[stop]
                 if len(layers) > 1 and not self.costs.may_fit(layers):
                     break
-                if rest is None or (len(layers) > 1 and len(connected_parts(self.network, layers)) > 1):
+                if rest is None or (len(layers) > 1 and len(connected_parts(self.problem, layers)) > 1):
                     continue
                 way, known = self._with(layers, rest), best[start]
                 if way is not None and (known is None or way[:2] < known[:2]):

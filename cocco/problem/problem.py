@@ -17,6 +17,7 @@ from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
+from simulator.connected import siblings
 from simulator.evaluate import Evaluation, evaluate
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
@@ -26,6 +27,8 @@ from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition, order_subgraphs
 from workloads.network.network import Network
+
+MOST_BETWEEN = 16  #: our choice: of a set of siblings, those that far apart are a pair
 
 
 @dataclass(frozen=True)
@@ -110,6 +113,43 @@ class Problem:
         return tuple((p, v) for v, producers in enumerate(self.producers) for p in producers)
 
     @cached_property
+    def siblings(self) -> tuple[tuple[int, ...], ...]:
+        """Sets of layers that may share a subgraph without an edge (`simulator.connected`), ascending."""
+        return tuple(
+            tuple(offset + v for v in layers)
+            for network, offset in zip(self.networks, self.offsets)
+            for layers in siblings(network, self.accelerator.connection)
+        )
+
+    @cached_property
+    def siblings_of(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the positions in `siblings` of the sets that have it."""
+        found: list[list[int]] = [[] for _ in range(self.size)]
+        for i, layers in enumerate(self.siblings):
+            for v in layers:
+                found[v].append(i)
+        return tuple(map(tuple, found))
+
+    def near(self, v: int) -> list[int]:
+        """Return the layers that are joined with a layer, again for each way: it reads them, they read it, siblings."""
+        found = [*self.producers[v], *self.consumers[v]]
+        for i in self.siblings_of[v]:
+            found += [u for u in self.siblings[i] if u != v]
+        return found
+
+    @cached_property
+    def pairs(self) -> tuple[tuple[int, int], ...]:
+        """Layers that are joined, the earlier first: the edges, then siblings without an edge.
+
+        Of a set of siblings only those with fewer than MOST_BETWEEN others between them.
+        """
+        found = dict.fromkeys(self.edges)
+        for layers in self.siblings:
+            for i, u in enumerate(layers):
+                found.update(dict.fromkeys((u, v) for v in layers[i + 1 : i + 1 + MOST_BETWEEN]))
+        return tuple(found)
+
+    @cached_property
     def weight_bytes(self) -> tuple[int, ...]:
         """Bytes of each layer's weights, of experts those that the batch uses."""
         return tuple(size for rules in self.rules for size in rules.geometry.weight_bytes)
@@ -190,7 +230,7 @@ class Problem:
             if not isinstance(partition, Partition) or partition.network_name != network.name:
                 given = partition.network_name if isinstance(partition, Partition) else partition
                 raise ValueError(f"initial needs a partition of network {network.name!r}, got {given!r}")
-            for group in order_subgraphs(network, partition.subgraphs):
+            for group in order_subgraphs(network, partition.subgraphs, connected=self.accelerator.connection):
                 for v in group:
                     labels[offset + v] = offset + group[0]
         return labels

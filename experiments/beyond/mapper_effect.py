@@ -79,7 +79,7 @@ def recommend(point: Point) -> Point:
 def _search(point: Point, name: str) -> Result:
     return cocco.explore(
         workloads.load(point["network"]), metric=point["metric"], alpha=point["alpha"], samples=point["samples"],
-        seed=point["seed"], method="ga", keep="none", mapper=MAPPERS[name], ranges=False, **searches.machine(point),
+        seed=point["seed"], method="ga", mapper=MAPPERS[name], ranges=False, **searches.machine(point),
     )  # fmt: skip
 
 

@@ -8,10 +8,12 @@ import pandas
 from matplotlib.figure import Figure
 
 import workloads
+from cocco.bounds.any_schedule import any_schedule_bound_bytes
 from experiments.common import command, least_traffic
 from experiments.common.drawing import LINES, log_labels, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
+from simulator.accelerator import Accelerator
 from simulator.technology import KiB
 
 KILOBYTES = (512, 1024, 2048)  #: one memory for weights and activations
@@ -20,11 +22,15 @@ NETWORKS = tuple(name for name in workloads.names() if name not in (*CLIPS, *wor
 
 
 def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int) -> list[Point]:
-    """Return one row per network and capacity; the floor is what any plan moves."""
+    """Return one row per network and capacity; the floor is weights, inputs, outputs once."""
     points = [{"network": name, "bytes": size * KiB, "samples": samples, "seed": seed} for name in networks
               for size in KILOBYTES]  # fmt: skip
     ways = compute(least_traffic.tiled, points), compute(least_traffic.tensors_and_kept, points)
-    return [tiles | kept for tiles, kept in zip(*ways)]
+    return [tiles | kept | {"any_schedule_bytes": _least(tiles)} for tiles, kept in zip(*ways)]
+
+
+def _least(point: Point) -> int:
+    return any_schedule_bound_bytes(workloads.load(point["network"]), Accelerator(shared_buffer=point["bytes"]))
 
 
 def plot(table: pandas.DataFrame) -> Figure:

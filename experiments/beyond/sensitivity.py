@@ -59,7 +59,7 @@ def recommend(point: Point) -> Point:
     best = cocco.explore(
         workloads.load(point["network"]),
         space=cocco.SharedBuffer() if memory is None else cocco.SharedBuffer(memory, memory, 1),
-        alpha=point.get("alpha", searches.ALPHA), metric="energy", keep="none", samples=point["samples"],
+        alpha=point.get("alpha", searches.ALPHA), metric="energy", samples=point["samples"],
         seed=point["seed"], ranges=False, technology=technology(point["constant"], point["factor"]),
         **searches.machine(point),
     )  # fmt: skip

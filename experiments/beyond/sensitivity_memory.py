@@ -84,7 +84,7 @@ def recommend(point: Point) -> Point:
     if slow.issuperset(*SPACE.buffers.values()):
         return dict.fromkeys(ANSWERS) | {"missed_clock": len(slow), "status": "all miss the clock", "costs": {}}
     best = cocco.explore(
-        workloads.load(point["network"]), space=SPACE, metric="energy", keep="none", samples=point["samples"],
+        workloads.load(point["network"]), space=SPACE, metric="energy", samples=point["samples"],
         seed=point["seed"], technology=chosen, alpha=point.get("alpha", searches.ALPHA), **searches.machine(point),
     )  # fmt: skip
     ranges, parts = best.ranges, best.evaluation.energy_breakdown

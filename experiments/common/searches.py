@@ -72,7 +72,7 @@ def tabled(point: Point) -> Point:
     """
     result = search(point)
     final = cocco.partition(
-        workloads.load(point["network"]), result.accelerator, metric="energy", keep="none",
+        workloads.load(point["network"]), result.accelerator, metric="energy",
         method=method_of(point["network"]), samples=point["samples"], seed=point["seed"], initial=result.plan,
     )  # fmt: skip
     cost = min(result.cost, result.accelerator.buffer_bytes + point.get("alpha", ALPHA) * final.cost)
@@ -86,7 +86,7 @@ def fixed(point: Point) -> Point:
     network, alpha = workloads.load(point["network"]), point.get("alpha", ALPHA)
     chip = Accelerator(**point["hardware"], **machine(point))
     result = cocco.partition(
-        network, chip, metric="energy", keep="none", method=method_of(point["network"]), samples=point["samples"],
+        network, chip, metric="energy", method=method_of(point["network"]), samples=point["samples"],
         seed=point["seed"],
     )  # fmt: skip
     cost = chip.buffer_bytes + alpha * result.cost
@@ -109,7 +109,6 @@ def search(point: Point, *, bounded: bool = True) -> Result:
         space=SPACES[point["space"]](),
         alpha=point.get("alpha", ALPHA),
         method=method,
-        keep="none",
         samples=point["samples"],
         seed=point["seed"],
         **machine(point),
@@ -119,8 +118,8 @@ def search(point: Point, *, bounded: bool = True) -> Result:
 
 
 def machine(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a point that say on what it runs, beside the memory: cores and batch, where given."""
-    return {name: point[name] for name in ("cores", "batch") if name in point}
+    """Return on what a point runs, beside the memory, with the paper's plans: cores and batch, where given."""
+    return {"plans": "paper"} | {name: point[name] for name in ("cores", "batch") if name in point}
 
 
 def sizes(row: Mapping[str, Any]) -> Point:

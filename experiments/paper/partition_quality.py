@@ -52,7 +52,7 @@ def partitioned(point: Point) -> Point:
     """Return what the partition of a method needs."""
     result = cocco.partition(
         workloads.load(point["network"]), replace(CHIP, **searches.machine(point)), method=METHODS[point["method"]],
-        metric="ema", keep="none", samples=point["samples"], seed=point["seed"],
+        metric="ema", samples=point["samples"], seed=point["seed"],
     )  # fmt: skip
     return {
         "ema_bytes": result.evaluation.ema_bytes,

@@ -42,7 +42,7 @@ def clouded(point: Point) -> Point:
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
         workloads.load(point["network"]), space=searches.SPACES[point.get("space", "shared")](), method="ga",
-        alpha=point.get("alpha", searches.ALPHA), keep="none", settings=settings, seed=point["seed"],
+        alpha=point.get("alpha", searches.ALPHA), settings=settings, seed=point["seed"],
         samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
     )  # fmt: skip
     buffers = [str(name) for name in result.points if str(name).endswith("_buffer_bytes")]

@@ -48,11 +48,10 @@ class Alike:
         def number(what: Hashable) -> int:
             return numbers.setdefault(what, len(numbers))
 
-        units = rules.units or [1] * len(network.layers)
         self.tensors = [number((t.height, t.width, t.channels, t.number)) for t in network.tensors]
         self.layers = [
             number((unit, network.is_output[v], *(getattr(layer, name) for name in SHAPE)))
-            for v, (layer, unit) in enumerate(zip(network.layers, units))
+            for v, (layer, unit) in enumerate(zip(network.layers, rules.units))
         ]
 
     def key(self, layers: Iterable[int], kept: Kept | None = None) -> Hashable:

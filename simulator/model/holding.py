@@ -112,7 +112,7 @@ class Holding:
     def _groups(self) -> tuple[int, ...]:
         """Return the numbers of channel groups in which the layers may run, ascending; a single layer: 1."""
         rules, layers = self.rules, self.subgraph.layers
-        if self.is_single or not rules.units:
+        if self.is_single or rules.cores > 1:
             return (1,)
         geometry = rules.geometry
         return 1, *groups_apart(geometry.network, layers, rules.units, geometry.technology)

@@ -9,8 +9,11 @@ from simulator.model.schemes.moved import CoreScheme
 from simulator.model.subgraph.tiles import TileShape
 from simulator.technology import Technology
 
-OF_WEIGHTS = ("weights exceed the weight buffer", "no loop order of this layer fits its weights")  #: alone
-OF_LOOPS = (OF_WEIGHTS[1], "no loop order of this layer fits")  #: what a single layer lacks
+OF_LOOPS = (  #: what a layer lacks, and a nest
+    "no loop order of this layer fits its weights", "no loop order of this layer fits",
+    "no loop order of these layers fits their weights", "no loop order of these layers fits",
+)  # fmt: skip
+OF_WEIGHTS = ("weights exceed the weight buffer", *OF_LOOPS[::2])  #: alone
 
 
 class Price(NamedTuple):

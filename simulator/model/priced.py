@@ -14,6 +14,7 @@ from simulator.model.pricing import SubgraphModel
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TileRule
+from simulator.partition.order import check_connected
 from simulator.partition.partition import Partition
 from simulator.partition.schemes import CoreScheme
 from simulator.partition.steps import Step, steps_of
@@ -48,6 +49,7 @@ def price_partition(
     network, or an unknown tile rule.
     """
     check_partition(network, partition)
+    check_connected(network, partition.subgraphs, accelerator.connection)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
     models, steps = models_of(rules, partition)

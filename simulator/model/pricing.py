@@ -225,8 +225,8 @@ class SubgraphModel(Holding):
             return min(prices, key=lambda price: self._rank(price, goal))
         least = self._least_looped()
         if room.weights is not None and least.activation <= room.activation:
-            return Shortage(OF_WEIGHTS[1], least.weights, weight_capacity)
-        return Shortage(OF_LOOPS[1], least.activation, activation_capacity)
+            return Shortage(OF_LOOPS[0 if self.is_single else 2], least.weights, weight_capacity)
+        return Shortage(OF_LOOPS[1 if self.is_single else 3], least.activation, activation_capacity)
 
     @property
     def least_needs(self) -> list[tuple[int, int]]:

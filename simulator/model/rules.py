@@ -14,7 +14,7 @@ from simulator.model.nests.chain import Links
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
-from simulator.model.subgraph.apart import units_of
+from simulator.model.subgraph.apart import parting_units
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
@@ -50,7 +50,8 @@ class PricingRules:
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
-        self.units = units_of(geometry.network) if accelerator.groups_apart else []
+        has_groups = accelerator.machine.has_groups
+        self.units = parting_units(geometry.network) if has_groups else [1] * len(geometry.network.layers)
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
         has_nests = accelerator.plans == "all" and accelerator.cores == 1 and self.mapper.is_flat
         self.nests = nests_of(geometry.network) if has_nests else {}  #: several layers in one loop nest

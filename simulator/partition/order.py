@@ -5,12 +5,15 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Sequence
 
+from simulator.connected import Connected, connected_parts
 from simulator.partition.errors import PartitionError
 from workloads.network.network import Network
 
+JOINS = {"all": "edge, common input or concatenation", "paper": "edge between its own layers (the paper's rule)"}
+
 
 def order_subgraphs(
-    network: Network, groups: Sequence[tuple[int, ...]], written: int = 0
+    network: Network, groups: Sequence[tuple[int, ...]], written: int = 0, connected: Connected = "all"
 ) -> tuple[tuple[int, ...], ...]:
     """Return the groups in execution order; raises PartitionError where they are no valid partition.
 
@@ -18,6 +21,7 @@ def order_subgraphs(
     in which they stand; the others as soon as that rule has them, between these (our choice).
     """
     owner = _owners(network, groups)
+    check_connected(network, groups, connected)
     waits: list[set[int]] = [set() for _ in groups]
     for layer, producers in enumerate(network.producers):
         for producer in producers:
@@ -53,23 +57,16 @@ def _run(groups: Sequence[tuple[int, ...]], waits: Sequence[set[int]]) -> tuple[
     return ordered, {i for i in range(len(groups)) if missing[i]}
 
 
-def connected_parts(network: Network, group: Iterable[int]) -> list[list[int]]:
-    """Return the weakly connected parts of a set of layers, counting its own layers only; each ascending."""
-    remaining, parts = set(group), []
-    for root in sorted(remaining):
-        if root not in remaining:
-            continue
-        remaining.discard(root)
-        part, stack = [], [root]
-        while stack:
-            layer = stack.pop()
-            part.append(layer)
-            for near in (*network.producers[layer], *network.consumers[layer]):
-                if near in remaining:
-                    remaining.discard(near)
-                    stack.append(near)
-        parts.append(sorted(part))
-    return parts
+def check_connected(network: Network, groups: Iterable[tuple[int, ...]], connected: Connected) -> None:
+    """Raise PartitionError where a group is not connected; every partition is by the rule "all"."""
+    for i, group in enumerate(groups):
+        parts = connected_parts(network, group, connected) if len(group) > 1 else ()
+        if len(parts) > 1:
+            first, second = (network.layers[part[0]].name for part in parts[:2])
+            raise PartitionError(
+                f"subgraph {i} is not connected: no {JOINS[connected]} leads from {first!r} to {second!r} inside it; "
+                "put them in separate subgraphs"
+            )
 
 
 def _owners(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
@@ -86,13 +83,6 @@ def _owners(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
                     f"layer {network.layers[layer].name!r} is in subgraph {owner[layer]} and again in subgraph {i}"
                 )
             owner[layer] = i
-        parts = connected_parts(network, group)
-        if len(parts) > 1:
-            first, second = (network.layers[part[0]].name for part in parts[:2])
-            raise PartitionError(
-                f"subgraph {i} is not connected: no path inside it joins {first!r} and {second!r}; "
-                "put them in separate subgraphs"
-            )
     if -1 in owner:
         raise PartitionError(f"layer {network.layers[owner.index(-1)].name!r} is missing from the partition")
     return owner

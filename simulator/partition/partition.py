@@ -10,13 +10,14 @@ from os import PathLike
 from typing import TYPE_CHECKING
 
 from simulator.accelerator import Accelerator
+from simulator.connected import connected_parts
 from simulator.hardware_files import BUFFERS
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
 from simulator.partition.errors import PartitionError
 from simulator.partition.files import read_handwritten
 from simulator.partition.intervals import KeptInterval, Span, Uses, named_intervals
 from simulator.partition.keep import check_keep, read_keep
-from simulator.partition.order import connected_parts, order_subgraphs
+from simulator.partition.order import order_subgraphs
 from simulator.partition.patterns import expand
 from simulator.partition.schemes import CoreScheme, check_schemes, ordered_schemes
 from workloads.display import html
@@ -33,7 +34,7 @@ __all__ = ["Partition", "PartitionError", "connected_parts", "order_subgraphs"]
 class Partition:
     """Subgraphs of layer ids in execution order; build it with from_groups, layerwise or load.
 
-    A valid partition covers every layer once, each subgraph is weakly connected through its own layers, and the
+    A valid partition covers every layer once, each subgraph is connected (`simulator.partition.connected`), and the
     subgraphs can run one after the other. Execution order: of the subgraphs that are ready, the one whose first
     layer is earliest in the network's order. So two partitions are equal if and only if their sets of sets are.
 

@@ -17,6 +17,7 @@ from simulator.timing.layer.apart import channels_moves, copy_moves, joined_move
 from simulator.timing.layer.attention import attention_moves
 from simulator.timing.layer.chain import chain_moves
 from simulator.timing.layer.dense import dense_moves
+from simulator.timing.layer.heads import heads_moves
 from simulator.timing.layer.nest import Moves, Term
 
 REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
@@ -113,6 +114,8 @@ def moves_of(layer: LoopLayer, plan: LoopPlan) -> Moves:
         return copy_moves(layer)
     if layer.kind == "attention":
         return attention_moves(layer, plan)
+    if layer.kind == "heads":
+        return heads_moves(layer, plan)
     if layer.kind == "chain":
         return chain_moves(layer, plan)
     if plan.order == "RS":

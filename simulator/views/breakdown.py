@@ -184,7 +184,7 @@ def _breakdown(
         return Breakdown(
             names, "infeasible", price.reason, None, 0, model.weight_need, start, (), weights
         )  # fmt: skip
-    if model.is_single and (model.rules.has_loop_orders or price.reason in OF_LOOPS) and model.loop_ways:
+    if model.loop_ways and (price.reason in OF_LOOPS or (model.is_single and model.rules.has_loop_orders)):
         return _short_layer(model, price, start, weights)
     way, activations, held = model.least_way(weight_capacity)
     return Breakdown(
@@ -196,7 +196,7 @@ def _breakdown(
 def _short_layer(
     model: SubgraphModel, price: Shortage, start: dict[str, int] | None, weights: tuple[WeightBytes, ...]
 ) -> Breakdown:
-    """Return what a single layer takes in the least of its loop orders."""
+    """Return what a layer, or a nest, takes in the least of its loop orders."""
     names = model.rules.geometry.network.names(model.subgraph.layers)
     least = min(model.loop_needs, key=sum)
     return Breakdown(names, "infeasible", price.reason, None, *least, start, (), weights)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 
 from cocco.search.exact.question import KeepQuestion, KeptStep
+from simulator.connected import Connected
 from simulator.partition.intervals import Span, Uses
 from simulator.partition.steps import steps_with
 from workloads.network.network import Network
@@ -14,7 +15,7 @@ from workloads.network.network import Network
 Order = list[tuple[int, ...]]
 
 
-def all_orders(network: Network) -> Iterator[Order]:
+def all_orders(network: Network, connected: Connected = "all") -> Iterator[Order]:
     """Yield every partition into connected subgraphs in every order that runs.
 
     Subgraphs are grown one after the other: each has all its producers inside or before it. Convex sets are those.
@@ -29,18 +30,26 @@ def all_orders(network: Network) -> Iterator[Order]:
             group = tuple(v for i, v in enumerate(left) if chosen >> i & 1)
             here = done | sum(1 << v for v in group)
             if all(here >> p & 1 for v in group for p in network.producers[v] if p < count):
-                if is_connected(network, group):
+                if is_connected(network, group, connected):
                     yield from go_on(here, [*order, group])
 
     yield from go_on(0, [])
 
 
-def is_connected(network: Network, group: tuple[int, ...]) -> bool:
-    """Return whether layers hang together by edges among themselves."""
+def is_connected(network: Network, group: tuple[int, ...], connected: Connected = "all") -> bool:
+    """Return whether layers hang together: by edges among themselves, or by all that two layers may have in common."""
+
+    def joined(u: int, v: int) -> bool:
+        is_edge = u in network.producers[v] or v in network.producers[u]
+        is_common = bool({*network.producers[u]} & {*network.producers[v]})
+        lists = [layer for w, layer in enumerate(network.layers) if {u, v} <= {*network.producers[w]}]
+        is_side_by_side = any(layer.op not in ("add", "mul", "matmul", "attention", "rearrange") for layer in lists)
+        return is_edge or (connected == "all" and (is_common or is_side_by_side))
+
     inside, reached = set(group), {group[0]}
     grows = True
     while grows:
-        near = {v for v in inside - reached if reached & {*network.producers[v], *network.consumers[v]}}
+        near = {v for v in inside - reached if any(joined(u, v) for u in reached)}
         grows = bool(near)
         reached |= near
     return reached == inside
@@ -94,7 +103,7 @@ def as_set(tensors: Iterator[int] | Sequence[int] | frozenset[int]) -> int:
 def cheapest(question: KeepQuestion) -> tuple[float, int]:
     """Return the least cost of all plans, and how many there are."""
     least, count = math.inf, 0
-    for order in all_orders(question.network):
+    for order in all_orders(question.network, question.connected):
         spans: Iterator[list[Span]] = all_spans(question.network, order) if question.may_keep else iter([[]])
         for each in spans:
             least, count = min(least, cost_of_plan(question, order, each)), count + 1

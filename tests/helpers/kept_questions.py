@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from cocco.search.exact.question import KeepQuestion, KeptStep
 from cocco.search.exact.state import members
+from simulator.connected import CONNECTED
 from tests.helpers.random_graphs import random_network
 
 
@@ -39,4 +40,7 @@ def random_question(seed: int, most_layers: int) -> KeepQuestion:
     def may_fit(group: tuple[int, ...]) -> bool:
         return len(group) <= most
 
-    return KeepQuestion(network, room, whole, price, may_fit, layer, crossing, rng.random() < 0.9)
+    may_keep = rng.random() < 0.9
+    return KeepQuestion(
+        network, room, whole, price, may_fit, layer, crossing, may_keep, connected=CONNECTED[seed % 3 == 2]
+    )

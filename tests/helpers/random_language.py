@@ -123,7 +123,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
         "cores": rng.choice((1, 1, 1, 2, 3)) if kind in ("rows", "bits", "blocks", "experts") else 1,
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
-        "groups_apart": kind == "apart",
+        "groups_apart": True if kind == "apart" else rng.choice((None, None, False)),
     }
     if not is_dealt(network, shared["cores"]):
         shared["cores"] = 1

@@ -8,6 +8,7 @@ from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, on_hardware
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
+from simulator.connected import CONNECTED
 from tests.helpers.random_graphs import large_network, random_network
 from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
@@ -20,7 +21,7 @@ def random_problem(seed: int, most_layers: int = 7) -> Problem:
     size = rng.choice((64, 256, 1024, 4096, 16384))
     cores, batch = rng.choice(((1, 1), (1, 1), (2, 1), (4, 1), (2, 3)))
     regions = rng.choice((64, 64, 5, None))
-    common = {"cores": cores, "batch": batch, "max_regions": regions}
+    common = {"cores": cores, "batch": batch, "max_regions": regions, "connected": CONNECTED[seed % 3 == 2]}
     separate = Accelerator(global_buffer=size, weight_buffer=rng.choice((64, 1024)), **common)
     machine = separate if rng.random() < 0.5 else Accelerator(shared_buffer=size, **common)
     metric = rng.choice(("ema", "energy", "latency"))
@@ -80,6 +81,7 @@ def random_twin(seed: int) -> Problem:
         "cores": rng.choice((1, 1, 2, 3, 4, 7)),
         "batch": rng.choice((1, 1, 2, 3, 8)),
         "max_regions": rng.choice((64, 64, None, 5)),
+        "connected": CONNECTED[seed % 3 == 2],
     }
     metric, rule = rng.choice(("ema", "energy", "latency")), rng.choice(("exact", "exact", "paper"))
     weights, low = tuple(rng.choice((1.0, 2.5, 0.3)) for _ in networks), int(2 ** rng.uniform(4, 14))

@@ -10,7 +10,9 @@ from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
+from simulator.connected import Connected
 from simulator.model.cost import Totals
+from workloads.network.builder import Builder
 from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
@@ -37,9 +39,20 @@ def diamond(name: str = "diamond") -> Network:
     return dag([[], [0], [0], [1, 2]], name)
 
 
-def fixed(network: Network, buffer_bytes: int = 65536, metric: str = "ema") -> Problem:
+def branches(join: str) -> Network:
+    """Return two convolutions of two inputs, and what joins them: "add", or "concat": a convolution that reads both."""
+    b = Builder("branches")
+    left, right = (b.conv(f"n{i}", b.input(f"x{i}", 8, 8, 8), 8) for i in range(2))
+    if join == "add":
+        b.add("n2", [left, right])
+    else:
+        b.conv("n2", [left, right], 8)
+    return b.build()
+
+
+def fixed(network: Network, buffer_bytes: int = 65536, metric: str = "ema", connected: Connected = "all") -> Problem:
     """Return the problem of Formula 1 on a shared buffer."""
-    return on_hardware(network, Accelerator(shared_buffer=buffer_bytes), metric=metric)
+    return on_hardware(network, Accelerator(shared_buffer=buffer_bytes, connected=connected), metric=metric)
 
 
 def spaced(*networks: Network) -> Problem:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from cocco.candidates.genome import groups_of
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.genetic.operators.repair import repair
 from simulator.accelerator import Accelerator
+from simulator.connected import CONNECTED
 from simulator.model.layer.least_room import needs
 from simulator.model.layer.loops import loop_layer
 from workloads.errors import NetworkError
@@ -94,7 +96,8 @@ def small_problem(seed: int, most: int = 6) -> Problem:
     rng = random.Random(seed)
     network = small_network(rng, most)
     rule = rng.choice(("exact", "exact", "exact", "paper"))
-    return on_hardware(network, small_machine(rng, network), metric=rng.choice(METRICS), tile_rule=rule)
+    machine = replace(small_machine(rng, network), connected=CONNECTED[seed % 3 == 2])
+    return on_hardware(network, machine, metric=rng.choice(METRICS), tile_rule=rule)
 
 
 def all_partitions(problem: Problem) -> Iterator[list[list[int]]]:

@@ -13,7 +13,7 @@ from workloads.display import html
 from workloads.errors import NetworkError, check_type, shown
 from workloads.network.layers.kinds import check_input
 from workloads.network.layers.layer import Concat, Layer, Note, Tensor
-from workloads.network.layers.ops import OPS
+from workloads.network.layers.ops import OPS, WINDOW_OPS
 from workloads.network.layers.shapes import Shape, check_layer, check_name, check_tensor
 from workloads.network.layers.types import INT8, KINDS, Bits, Experts, Number, bits_of
 
@@ -243,6 +243,37 @@ class Network:
         return tuple(map(tuple, readers))
 
     @cached_property
+    def siblings(self) -> tuple[tuple[int, ...], ...]:
+        """Sets of two or more layers that read the same tensor, or whose channels one layer reads as a concatenation.
+
+        Only the largest sets: none lies within another. A layer that reads the channels of several producers one after
+        the other reads a concatenation; the operands of an addition or a product are none.
+
+        Examples
+        --------
+        >>> import workloads
+        >>> network = workloads.load("googlenet")
+        >>> [network.names(each) for each in network.siblings[1:3]]
+        [('inception_3a_1x1', 'inception_3a_3x3_reduce', 'inception_3a_5x5_reduce', 'inception_3a_pool'),
+         ('inception_3a_1x1', 'inception_3a_3x3', 'inception_3a_5x5', 'inception_3a_pool_proj')]
+        """
+        count = len(self.layers)
+        read = [readers for readers in self.consumers if len(readers) > 1]
+        for layer, producers in zip(self.layers, self.producers):
+            if layer.op in WINDOW_OPS:
+                read.append(tuple(sorted(p for p in producers if p < count)))
+        return _largest(dict.fromkeys(read))
+
+    @cached_property
+    def siblings_of(self) -> tuple[tuple[int, ...], ...]:
+        """Per layer the positions in `siblings` of the sets that have it."""
+        found: list[list[int]] = [[] for _ in self.layers]
+        for i, layers in enumerate(self.siblings):
+            for v in layers:
+                found[v].append(i)
+        return tuple(map(tuple, found))
+
+    @cached_property
     def outputs(self) -> tuple[int, ...]:
         """Layers that go to DRAM in any case: those without readers, and rows appended to a cache."""
         return tuple(i for i, layer in enumerate(self.layers) if layer.appended or not self.consumers[i])
@@ -334,6 +365,18 @@ class Network:
     def names(self, layers: Iterable[int]) -> tuple[str, ...]:
         """Names of the given layer or tensor ids."""
         return tuple(self.tensors[i].name for i in layers)
+
+
+def _largest(sets: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
+    """Return the sets of at least two that lie in no other, by their members."""
+    found: list[tuple[int, ...]] = []
+    with_layer: dict[int, list[frozenset[int]]] = {}
+    for each in sorted(sets, key=len, reverse=True):
+        if len(each) > 1 and not any(larger.issuperset(each) for larger in with_layer.get(each[0], ())):
+            found.append(each)
+            for v in each:
+                with_layer.setdefault(v, []).append(frozenset(each))
+    return tuple(sorted(found))
 
 
 def _in_batch(layer: Layer, samples: int) -> Layer:

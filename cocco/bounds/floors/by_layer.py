@@ -4,11 +4,12 @@ The floors split by layer what `least.least_totals` bounds for all layers togeth
 once and what windows meet read once on chip, model outputs written to DRAM. In addition, each tensor in DRAM that has
 readers left costs one load.
 
-Some layers are never held with others: together with any neighbour and all layers between they do not fit, and every
-subgraph with more layers has such a pair. They run alone or in a nest. Then all their steps can be looked at: each
-input comes from DRAM, or is kept, or both, and likewise the output, with all the room that is left. The cost of the
-cheapest step without its own crossings is the floor of a layer alone; the floors of the layers of a nest are lowered to
-its own (cocco.bounds.floors.nests). A tensor crosses DRAM both ways in every plan
+Some layers are never held with others: together with any layer that is joined with them (by an edge, or as a sibling)
+and all layers between they do not fit, and every subgraph with more layers has such a pair. They run alone or in a
+nest. Then all their steps can be looked at: each input comes from DRAM, or is kept, or both, and likewise the output,
+with all the room that is left. The cost of the cheapest step without its own crossings is the floor of a layer alone;
+the floors of the layers of a nest are lowered to its own (cocco.bounds.floors.nests). A tensor crosses DRAM both ways
+in every plan
 
     if it is larger than the buffer, or its maker is never held with others, and it cannot be held meanwhile: then it is
     written; and a reader that cannot run with the maker reads it there at least once
@@ -32,7 +33,7 @@ from cocco.bounds.floors.nests import least_of_nests, lowered
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
-from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_producers
+from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_producers, sets_of_siblings
 from cocco.search.exact.state import members
 from simulator.model.cost import METRICS, Totals
 from simulator.model.pricing import PricingRules
@@ -102,7 +103,7 @@ def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
         return question
     order, fuses, alone = LayerOrder(question), _Together(question), {}
     for v in range(count):
-        if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.any_neighbour(v):
+        if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.with_any(v):
             alone[v] = _looked_at(question, order, 1 << v)
     layers = list(question.layer_floor)
     for v in range(count):
@@ -132,7 +133,7 @@ def _crosses(question: KeepQuestion, fuses: _Together, alone: dict[int, _Alone],
     for u in range(len(question.network.layers)):
         readers = question.network.consumers[u]
         is_written = question.whole[u] > question.room or (u in alone and not holds[u] >> u & 1)
-        is_apart = is_written and any(not question.may_fit(fuses.between(u, r)) for r in readers)
+        is_apart = is_written and any(not question.may_fit(tuple(members(fuses.between(u, r)))) for r in readers)
         if is_apart or any(r in alone and not (holds[r] | within[r]) >> u & 1 for r in readers):
             crosses |= 1 << u
     return crosses
@@ -141,7 +142,8 @@ def _crosses(question: KeepQuestion, fuses: _Together, alone: dict[int, _Alone],
 def _least_anywhere(question: KeepQuestion, order: LayerOrder, fuses: _Together, v: int) -> float:
     """Return the least cost of a layer that may run alone or be held with others: the lower of the two cases.
 
-    With others it runs with a neighbour and all layers between, and the room that those take is not left for it.
+    With others it runs with one that it is joined with and all layers between, and the room that those take is not left
+    for it.
     """
     if question.inside is None or len(set(question.network.producers[v])) > MOST_INPUTS:
         return 0.0
@@ -210,25 +212,29 @@ class _Together:
             self.downward[v] = 1 << v
             for c in self.network.consumers[v]:
                 self.downward[v] |= self.downward[c]
+        self.siblings = sets_of_siblings(question)
         self.known: dict[tuple[int, int], bool] = {}
 
-    def between(self, u: int, v: int) -> tuple[int, ...]:
-        """Return a layer and a reader of it, with all layers between."""
-        return tuple(members(self.downward[u] & self.upward[v]))
+    def between(self, u: int, v: int) -> int:
+        """Return the set of a layer, a later one and all layers between."""
+        return self.downward[u] & self.upward[v] | 1 << u | 1 << v
 
     def may(self, u: int, v: int) -> bool:
-        """Return whether a layer and a reader of it, with all layers between, may be held together."""
+        """Return whether a layer and a later one, with all layers between, may be held together."""
         if (u, v) not in self.known:
-            self.known[u, v] = (self.question.may_hold or self.question.may_fit)(self.between(u, v))
+            self.known[u, v] = (self.question.may_hold or self.question.may_fit)(tuple(members(self.between(u, v))))
         return self.known[u, v]
 
-    def any_neighbour(self, v: int) -> bool:
-        """Return whether a layer may share a subgraph with any neighbour."""
+    def with_any(self, v: int) -> bool:
+        """Return whether a layer may share a subgraph with any other."""
         return any(True for _ in self.pairs(v))
 
     def pairs(self, v: int) -> Iterator[int]:
-        """Yield the set of a layer, a neighbour and all layers between, for each neighbour with which it may fit."""
+        """Yield the set of a layer, one that it is joined with and all layers between, for each that may fit so."""
         producers = [p for p in set(self.network.producers[v]) if p < len(self.network.layers)]
         for u, w in [(p, v) for p in producers] + [(v, c) for c in self.network.consumers[v]]:
             if self.may(u, w):
-                yield self.downward[u] & self.upward[w]
+                yield self.between(u, w)
+        for w in members(self.siblings[v] & ~(1 << v)):
+            if self.may(min(v, w), max(v, w)):
+                yield self.between(min(v, w), max(v, w))

@@ -31,7 +31,7 @@ class Hulls:
     def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
         self._may_fit, self._may_hold, self.nests = costs.may_fit, costs.may_hold, costs.nests
         self._most = problem.accelerator.max_regions
-        self._neighbours = [(*problem.producers[v], *problem.consumers[v]) for v in range(problem.size)]
+        self._near = problem.near
         self.up = [0] * problem.size  # per layer: itself and its ancestors
         for v, producers in enumerate(problem.producers):
             self.up[v] = 1 << v
@@ -61,9 +61,9 @@ class Hulls:
     def runs_alone(self, v: int, held: bool = False) -> bool:
         """Return True only if no subgraph has this layer and another; held: if none that is held has.
 
-        Such a subgraph would have a neighbour of it.
+        Such a subgraph would have a layer joined with it.
         """
-        return not any(self.may_share((u, v), held) for u in self._neighbours[v])
+        return not any(self.may_share((u, v), held) for u in dict.fromkeys(self._near(v)))
 
 
 def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]:
@@ -74,7 +74,7 @@ def least_traffic(problem: Problem, hulls: Hulls | None = None) -> list[Traffic]
       once and read once.
     * Readers that cannot be with their producer read its tensor from DRAM, and readers of which no two can be together
       each read it separately. Model inputs are never inside, so that holds for all their readers.
-    * A layer that can be with none of its neighbours runs alone, at a price that is known on given hardware.
+    * A layer that can be with none that it is joined with runs alone, at a price that is known on given hardware.
 
     A larger memory only admits more subgraphs, and no way to run one moves less than its weights, in(S) and out(S)
     once, so the bound in the largest candidates holds for all. hulls: of the largest candidates, if available.

@@ -9,7 +9,7 @@ from cocco.problem.problem import Problem
 def components(problem: Problem, hulls: Hulls) -> list[list[int]]:
     """Return the layers in sets of ascending ids, the smallest sets first; a subgraph is within one of them.
 
-    A subgraph is connected through its own layers, so by edges whose two layers may share a subgraph.
+    A subgraph is connected, so by edges and siblings whose two layers may share a subgraph.
     """
     above = list(range(problem.size))
 
@@ -18,9 +18,10 @@ def components(problem: Problem, hulls: Hulls) -> list[list[int]]:
             above[v] = v = above[above[v]]
         return v
 
-    for u, v in problem.edges:
-        if hulls.may_share((u, v)):
-            above[root(v)] = root(u)
+    for v in range(problem.size):
+        for u in problem.near(v):
+            if u < v and root(u) != root(v) and hulls.may_share((u, v)):
+                above[root(v)] = root(u)
     together: dict[int, list[int]] = {}
     for v in range(problem.size):
         together.setdefault(root(v), []).append(v)

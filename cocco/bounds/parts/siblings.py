@@ -1,6 +1,7 @@
-"""Unconnected layers that read the same tensor: a subgraph has both only if it has layers that connect them.
+"""Layers that read the same tensor, by the paper's rule: a subgraph has both only if it has layers that connect them.
 
-A held subgraph is connected through its own layers. A set that is not connected might seem to save bytes because its
+By our rule such layers are joined as they are, and there is nothing to add. The paper's subgraphs are connected through
+their own layers, and so are held ones by its rule. A set that is not connected might seem to save bytes because its
 parts load a tensor together, once; so two readers of a loaded tensor u must be joined by a path. The path leads through
 layers that may be with both readers, that fit into the room together, and that do not come before u: a subgraph with
 such a layer and a reader would also have u, and then the readers are connected. The layers at one distance from a
@@ -28,10 +29,12 @@ class Siblings(NamedTuple):
     cuts: tuple[frozenset[int], ...]  #: an empty one: no path
 
 
-def siblings(
+def apart(
     problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, layers: Sequence[int]
 ) -> Iterator[Siblings]:
-    """Yield them for every tensor that costs bytes to load; layers: those that S may have."""
+    """Yield them for every tensor that costs bytes to load; layers: those that S may have. None by our rule."""
+    if problem.accelerator.connection == "all":
+        return
     paths = _Paths(problem, costs, hulls, layers)
     inside = set(layers)
     for u, size in enumerate(tensors.comes):

@@ -9,7 +9,7 @@ from cocco.bounds.floors.elsewhere import bytes_beside
 from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.bounds.patterns.runs import Budget
 from cocco.effort.budgets import PRICE_STEPS
-from cocco.search.exact.question import KeepQuestion, KeptStep
+from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_siblings
 from cocco.search.exact.state import members
 
 MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our choice
@@ -21,6 +21,7 @@ class Alone:
 
     def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, outputs: int, budget: Budget) -> None:
         self.question, self.order, self.layers, self.outputs, self.budget = question, order, layers, outputs, budget
+        self.siblings = sets_of_siblings(question)
         self.known: dict[tuple[int, ...], float] = {}
         self.prices: dict[KeptStep, float] = {}
         self.apart: dict[tuple[int, int], bool] = {}
@@ -30,8 +31,8 @@ class Alone:
     def runs_alone(self, group: int, shown: int) -> bool:
         """Return whether only the layers shown can join the group, which touches few tensors.
 
-        Any other layer could join only together with a neighbour of the group and all layers between: that must not
-        fit.
+        Any other layer could join only together with one that is joined with the group and all layers between: that
+        must not fit.
         """
         if (group, shown) not in self.apart:
             self.apart[group, shown] = self._runs_alone(group, shown)
@@ -56,7 +57,7 @@ class Alone:
     def _runs_alone(self, group: int, shown: int) -> bool:
         order, near = self.order, 0
         for v in members(group):
-            near |= order.readers[v] | order.reads[v]
+            near |= order.readers[v] | order.reads[v] | self.siblings[v]
         near &= ~shown & (1 << order.count) - 1
         if group & (group - 1) and len(self.free(group, 0)) > MOST_TOUCHED:
             return False

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
-from cocco.search.exact.question import KeepQuestion
+from cocco.search.exact.question import KeepQuestion, sets_of_siblings
 from cocco.search.exact.state import members
 
 
@@ -49,22 +49,23 @@ class Runs:
 
     def __init__(self, question: KeepQuestion, order: LayerOrder, layers: int, late: int, tensors: int, budget: Budget):
         self.question, self.order, self.layers, self.tensors, self.budget = question, order, layers, tensors, budget
+        self.siblings = sets_of_siblings(question)
         self.linked = self._linked(layers | late)
         self.found: dict[tuple[int, int], list[Run]] = {}
         self.known: dict[int, Run | None] = {}
         self.costs: dict[tuple[int, int, int], float] = {}
 
     def _linked(self, shown: int) -> list[int]:
-        """Return per layer those linked to it in one step: its readers, directly or through layers outside."""
+        """Return per layer those linked to it in one step: its readers, its siblings, or through layers outside."""
         order, layers, linked = self.order, self.layers, [0] * self.order.count
         every = (1 << order.count) - 1
         for v in members(shown):
             seen, stack = 1 << v, [v]
             while stack:
                 u = stack.pop()
-                near = (order.readers[u] | order.reads[u] & every) & ~seen
+                near = (order.readers[u] | self.siblings[u] | order.reads[u] & every) & ~seen
                 if u == v:
-                    near &= order.readers[u] | ~layers
+                    near &= order.readers[u] | self.siblings[u] | ~layers
                 for w in members(near):
                     if u == v and order.readers[v] >> w & 1 and shown >> w & 1:
                         linked[v] |= 1 << w  # whether they fit is checked later

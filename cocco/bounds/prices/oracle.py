@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.crossings import Tensors
-from cocco.bounds.parts.siblings import Siblings, siblings
+from cocco.bounds.parts.siblings import Siblings, apart
 from cocco.bounds.prices.layer_alone import Alone
 from cocco.bounds.prices.oracle_room import Room, Term
 from cocco.bounds.prices.tolls import Pairs, Taken, Tolls
@@ -78,7 +78,7 @@ class Oracle:
             room.of_one(problem, tensors)
         else:
             room.of_several(problem, costs, tensors)
-        self._connect(siblings(problem, costs, hulls, tensors, layers))
+        self._connect(apart(problem, costs, hulls, tensors, layers))
         for index in range(len(model.proto.variables)):  # the empty set is worth 0: a start for any prices
             model.add_hint(model.get_int_var_from_proto_index(index), 0)
         if alone is not None:
@@ -122,9 +122,9 @@ class Oracle:
                 self.model.add_bool_or([*together, *[self.inside[w] for w in sorted(cut)]])
 
     def _add_neighbours(self, problem: Problem, hulls: Hulls) -> None:
-        """Add that each layer of a step has a neighbour (one it reads or that reads it) in the step."""
+        """Add that each layer of a step is joined with another of the step (by an edge, or as a sibling)."""
         for v, x in self.inside.items():
-            near = [w for w in (*problem.producers[v], *problem.consumers[v]) if w in self.inside]
+            near = [w for w in dict.fromkeys(problem.near(v)) if w in self.inside]
             self.model.add_bool_or([~x, *[self.inside[w] for w in near if hulls.may_share((v, w), held=True)]])
 
     def _add_extras(self, alone: Mapping[tuple[int, ...], Alone], held: Sequence[Term]) -> None:

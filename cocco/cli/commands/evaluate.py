@@ -23,6 +23,7 @@ from cocco.cli.options.options import (
     add_machine,
     add_mapper,
     add_network,
+    keep_of,
 )
 from cocco.cli.options.output import file_path, print_answer, watched
 from cocco.cli.options.usage import Parser, UsageError, old_spelling
@@ -60,7 +61,8 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--keep", choices=("auto", "none"),
         help="auto: choose which tensors stay on chip between the subgraphs, which stay as they are, in the order in "
-        "which the file has them; none: keep none, whatever the file says; default: what the file says",
+        "which the file has them; none: keep none, whatever the file says; default: what the file says, "
+        "with --plans paper none",
     )  # fmt: skip
     parser.add_argument(
         "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
@@ -136,6 +138,8 @@ class Answer(NamedTuple):
 
 def run(options: Namespace) -> int:
     """Ask, save, print. Exit 1 where the partition, or with --addresses its map, does not fit, or --verify fails."""
+    if options.plans == "paper":
+        options.keep = keep_of(options)
     trace = file_path(options.trace, "--trace", (".json",))
     output, table = _outputs(options)
     plan = plan_of(options)

@@ -38,6 +38,9 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     for name in MACHINE:
         if not hasattr(options, name):
             setattr(options, name, found.get(name, getattr(DEFAULTS, name)))
+    if getattr(options, "plain", False) and options.keep != "auto":
+        is_said = "plans" in options.given or (path is not None and "plans" in found)
+        options.plans = options.plans if is_said else "paper"
     options.technology = found.get("technology", Technology())
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}
     options.file_mapper = None if hasattr(options, "mapper") else found.get("mapper")

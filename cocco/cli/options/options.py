@@ -9,11 +9,11 @@ from typing import Any, get_args
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_search_effort
 from cocco.cli.options.of_methods import Of
-from cocco.cli.options.usage import Parser
+from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
-
-DEFAULT_KEEP: Keep = "auto"
+from simulator.accelerator import PLANS
+from simulator.connected import CONNECTED
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
@@ -162,6 +162,16 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "paper",
     )  # fmt: skip
     group.add_argument(
+        "--plans", choices=PLANS, default=unset,
+        help="which kinds of plans may be used. all (default); paper: those of the paper, subgraphs that are held and "
+        "single layers, with nothing kept on chip between subgraphs",
+    )  # fmt: skip
+    group.add_argument(
+        "--connected", choices=CONNECTED, default=unset,
+        help="what connects the layers of a subgraph. all: an edge, a common input, a concatenation; paper: an edge "
+        "between its own layers; default all",
+    )  # fmt: skip
+    group.add_argument(
         "--tile-rule", choices=("exact", "paper"), default=unset,
         help="exact: sizes that really run; paper: the paper's, which lose data where branches meet; default exact",
     )  # fmt: skip
@@ -191,7 +201,8 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
     )  # fmt: skip
     group.add_argument(
         "--plain", action="store_true",
-        help="the paper's genetic algorithm, without founders, islands, shift-layers and polish; with auto it is ga",
+        help="the paper's genetic algorithm, without founders, islands, shift-layers and polish, and --plans paper; "
+        "with auto it is ga",
     )  # fmt: skip
     group.add_argument(
         "--prove", action="store_true",
@@ -202,7 +213,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
 
 def add_keep(parser: Parser, has_plain: bool = True) -> None:
     """Add whether tensors may stay on chip; has_plain: whether the command has --plain."""
-    default = "default; with --plain: none" if has_plain else "default"
+    default = f"default; with --plans paper{' or --plain' if has_plain else ''}: none"
     parser.add_argument(
         "--keep", choices=("auto", "none"),
         help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
@@ -211,11 +222,13 @@ def add_keep(parser: Parser, has_plain: bool = True) -> None:
 
 
 def keep_of(options: Namespace) -> Keep:
-    """Return whether tensors may stay on chip; unless stated, as in the paper if its search is requested."""
-    if options.keep is not None:
-        found: Keep = options.keep
-        return found
-    return "none" if getattr(options, "plain", False) else DEFAULT_KEEP
+    """Return whether tensors may stay on chip; unless stated, as in the paper if its plans or search are requested."""
+    keep: Keep | None = options.keep
+    if keep == "auto" and options.plans == "paper":
+        raise UsageError("--keep auto not allowed with --plans paper: in the paper nothing stays on chip")
+    if keep is not None:
+        return keep
+    return "none" if options.plans == "paper" or getattr(options, "plain", False) else "auto"
 
 
 def method_of(options: Namespace) -> str:

@@ -8,6 +8,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cocco.bounds.kinds import kinds_of_plans
 from cocco.cli.options import values
 from cocco.cli.options.output import watched
 from cocco.cli.options.usage import Parser, UsageError
@@ -21,11 +22,6 @@ from workloads.network.network import Network
 
 if TYPE_CHECKING:
     from cocco.output.folders.read.reading import Reader
-
-SPACE_WORDS = {
-    False: "partitions into connected subgraphs, nothing kept",
-    True: "partitions into connected subgraphs, orders of execution, kept intervals",
-}  #: by whether tensors may be kept on chip
 
 
 def add_prove(parser: Parser) -> None:
@@ -57,6 +53,7 @@ class SecondOpinion(NamedTuple):
     opinion: Opinion
     choice: RunSpace
     is_placed: bool  #: whether the cheaper plan has addresses, or needs none
+    space: tuple[str, ...]  #: the kinds of plans that were looked at
 
     @property
     def is_confirmed(self) -> bool:
@@ -66,13 +63,14 @@ class SecondOpinion(NamedTuple):
     def text(self) -> str:
         """Return what is printed for people."""
         others = len(self.choice.others)
-        return opinion_text(self.opinion, SPACE_WORDS[self.opinion.keeps], others, self.choice.note, self.is_placed)
+        space = ", ".join(self.space)
+        return opinion_text(self.opinion, space, others, self.choice.note, self.is_placed)
 
     def to_json(self) -> dict[str, Any]:
         """Return what --json prints."""
         found = self.opinion
         content: dict[str, Any] = {
-            "status": found.status, "space": SPACE_WORDS[found.keeps], "metric": found.metric, "states": found.states,
+            "status": found.status, "space": list(self.space), "metric": found.metric, "states": found.states,
             "steps": found.steps, "claimed_cost": found.claimed, "least_cost": found.least,
         }  # fmt: skip
         if self.choice.others:
@@ -103,7 +101,7 @@ def second_opinion_of(options: Namespace, plan: str, network: Network, evaluatio
     is_placed = opinion.better is None or _is_placed(network, evaluation, *opinion.better[:2])
     if not is_placed:
         opinion = replace(opinion, status="gave_up")
-    return SecondOpinion(opinion, choice, is_placed)
+    return SecondOpinion(opinion, choice, is_placed, kinds_of_plans(accelerator, "auto" if keeps else "none"))
 
 
 def _is_placed(network: Network, evaluation: Evaluation, plan: Partition, machine: Accelerator) -> bool:

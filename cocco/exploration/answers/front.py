@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.lacking import lacking_json
@@ -98,6 +99,7 @@ class Front(Shown):
     engine: str
     points: pandas.DataFrame
     lacking: tuple[Evaluation, ...] = ()  #: where no point was found, what does not fit layer by layer, in the largest
+    space: tuple[str, ...] = ()  #: the kinds of plans among which there are no better points
 
     @property
     def front(self) -> pandas.DataFrame:
@@ -153,6 +155,7 @@ class Front(Shown):
             "seed": self.seed,
             "samples": self.samples,
             "status": self.status,
+            "space": list(self.space),
             **lacking_json(self.lacking),
             "front": [point.to_json(self.objectives) for point in self.found],
         }
@@ -163,7 +166,7 @@ def of_networks(
 ) -> dict[str, Any]:
     """Return an answer with its plans: one network's beside it, several by "networks", each with its weight."""
     found = [
-        evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+        evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
         for evaluation, plan in zip(evaluations, plans)
     ]
     return joined_json(found, weights, answer)

@@ -46,6 +46,7 @@ class Limited(Shown):
     engine: str
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
+    space: tuple[str, ...] = ()  #: as in Front
 
     @property
     def value(self) -> float | None:
@@ -75,6 +76,7 @@ class Limited(Shown):
             "samples": self.samples,
             "status": self.status,
             "lower_bound": self.lower_bound,
+            "space": list(self.space),
         }
         if self.best is None:
             nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)

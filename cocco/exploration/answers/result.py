@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks
@@ -83,6 +84,9 @@ class Result(Shown):
     exchange: Exchange | None = None  #: alpha in other words; None on given hardware
     ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware or if not asked for
     count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
+    space: tuple[
+        str, ...
+    ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.bounds.kinds)
 
     @property
     def objective(self) -> Objective:
@@ -160,6 +164,7 @@ class Result(Shown):
             "status": self.status,
             "lower_bound": finite(self.lower_bound),
             "gap": self.gap,
+            "space": list(self.space),
             "cost": finite(self.cost),
         }
         if self.splits is not None:
@@ -179,6 +184,7 @@ class Result(Shown):
             return of_networks(self.evaluations, self.plans, self.weights, search)
         lacking = [
             {"network": each.network, "accelerator": each.accelerator.to_json(), "partition": None}
+            | any_schedule_json(each)
             for each in self.evaluations
         ]
         return joined_json(lacking, self.weights, search | lacking_json(self.evaluations))

@@ -8,12 +8,14 @@ in two along its topological order; tensors that cross the cut go through DRAM.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from cocco.exploration.answers.moved import Moved
+from simulator.connected import Connected, connected_parts
 from simulator.partition.errors import PartitionError
 from simulator.partition.intervals import Span, Uses
-from simulator.partition.partition import Partition, connected_parts
+from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
 Groups = list[tuple[int, ...]]
@@ -43,10 +45,11 @@ class Change(NamedTuple):
     plan: Partition
 
 
-def changes(network: Network, plan: Partition, where: range) -> Iterator[Change]:
-    """Yield all plans that one move within these steps gives."""
+def changes(network: Network, plan: Partition, where: range, connected: Connected = "all") -> Iterator[Change]:
+    """Yield all plans that one move within these steps gives; connected: what connects the layers of a subgraph."""
     steps = set(where)
-    makers = (_reorders, _cuts, _splits) if plan.keep else (_splits,)
+    splits = partial(_splits, connected=connected)
+    makers = (_reorders, _cuts, splits) if plan.keep else (splits,)
     for make in makers:
         for moved, groups, spans in make(network, plan, steps):
             try:
@@ -114,7 +117,7 @@ def _of_tensor(network: Network, plan: Partition, u: int, end: int | None, start
     return Moved(network.name, "dropped", name, None, f"{name!r} is not kept")
 
 
-def _splits(network: Network, plan: Partition, steps: set[int]) -> Made:
+def _splits(network: Network, plan: Partition, steps: set[int], connected: Connected) -> Made:
     """Split each subgraph in two, or into the connected parts of both halves."""
     groups, spans = list(plan.subgraphs), _spans(plan)
     uses = Uses(network, groups)
@@ -122,7 +125,7 @@ def _splits(network: Network, plan: Partition, steps: set[int]) -> Made:
         group, names = groups[step], plan.names[step]
         for cut in range(1, len(group)):
             halves = [group[:cut], group[cut:]]
-            parts = [tuple(part) for half in halves for part in connected_parts(network, half)]
+            parts = [tuple(part) for half in halves for part in connected_parts(network, half, connected)]
             new = []
             for u, a, z in spans:
                 touching = [i for i, part in enumerate(parts) if u in part or u in _reads(network, part)]

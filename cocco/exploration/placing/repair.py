@@ -134,7 +134,7 @@ class Repair:
         If there is none, the change that comes nearest, and 0. None if no change fits by its bytes, or all were seen.
         """
         fitting: list[tuple[float, int, Change]] = []
-        for change in changes(self.network, plan, where):
+        for change in changes(self.network, plan, where, self.accelerator.connection):
             if _key(change.plan) in seen:
                 continue
             self.looks += len(change.plan)

@@ -1,7 +1,8 @@
 """Rule out, before any search, the memories of a question that certainly cannot run its networks.
 
-A layer runs alone, perhaps while some of its own tensors are kept, or in a subgraph with a neighbour. If a memory has
-room for neither, no plan runs in it. The memories that are left may still fail: a search or a proof will tell.
+A layer runs alone, perhaps while some of its own tensors are kept, or in a subgraph with one that it is joined with.
+If a memory has room for neither, no plan runs in it. The memories that are left may still fail: a search or a proof
+will tell.
 """
 
 from __future__ import annotations
@@ -48,8 +49,7 @@ def _is_ruled_out(problem: Problem, memory: Memory) -> bool:
                 break
         else:
             costs = costs or SubgraphCosts(in_memory(problem, memory))
-            neighbours = {*problem.producers[v], *problem.consumers[v]}
-            if not any(costs.may_fit((min(u, v), max(u, v))) for u in neighbours):
+            if not any(costs.may_fit((min(u, v), max(u, v))) for u in problem.near(v)):
                 return True
     return False
 

@@ -10,7 +10,7 @@ from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.report.plans import ShownMemory, ShownPlan, is_link
 from cocco.output.report.table import kept_table, plan_table
-from cocco.output.report.words import STATUS, cores_sentence, costs, kept_sentence, placing_sentence
+from cocco.output.report.words import STATUS, among, cores_sentence, costs, kept_sentence, placing_sentence
 from cocco.output.text.layout.numbers import capacity, counted, kilobytes, percent
 from cocco.output.text.searches.ranges import TERMS, decides, ends, within_sentence
 from cocco.problem.criteria import CRITERIA
@@ -21,6 +21,7 @@ MOST = 3  #: subgraphs that are named as those that make the memory so large; ou
 def answer_of(run: Run, sentence: str, choice: ShownMemory) -> str:
     """Return the answer of a run as HTML: the recommendation, whether it is proved, why, and what else there is."""
     rows = [("how sure", _status(run))]
+    rows += [(name, escape(said)) for name, said in among(run)]
     rows += _addresses(run.placing)
     if run.ranges is not None:
         rows.append(("what else", escape(within_sentence(run.ranges))))
@@ -137,6 +138,7 @@ def front_answer(run: FrontRun, sentence: str, status: str) -> str:
     sure = "sure" if run.status in ("optimal", "infeasible") else "unsure"
     pairs = _pairs([
         ("how sure", f'<strong class="{sure}">{escape(status)}</strong>'),
+        *((name, escape(said)) for name, said in among(run)),
         *(_addresses(run.placing[0]) if run.is_limited else _addresses_of_front(run.placing)),
     ])  # fmt: skip
     return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{pairs}</div>'

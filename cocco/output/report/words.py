@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cocco.bounds.kinds import kinds_not_tried
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
@@ -133,3 +134,20 @@ def front_sentence(run: FrontRun) -> str:
 def front_facts(run: FrontRun) -> list[tuple[str, str]]:
     """Return how good the front is, how it was searched and by what."""
     return [("optimum", FRONT_STATUS.get(run.status, run.status)), *_how(run)]
+
+
+def among(run: Run | FrontRun) -> list[tuple[str, str]]:
+    """Return the kinds of plans that the answer is the least among, and how far it is from what any schedule moves."""
+    left_out = kinds_not_tried(run.accelerator) if run.space and run.accelerator is not None else ()
+    said = "; for one core, so not tried: " + ", ".join(left_out) if left_out else ""
+    found = [("among", ", ".join(run.space) + said)] if run.space else []
+    far = [
+        (each.name, each.ema_bytes / each.any_schedule_bound_bytes - 1, each.any_schedule_bound_bytes)
+        for each in run.networks
+        if each.any_schedule_bound_bytes
+    ]
+    above = [
+        f"{name}: {100 * more:.3g} % above the {megabytes(least)} off chip that any schedule must move"
+        for name, more, least in far
+    ]
+    return found + ([("any schedule", "; ".join(above))] if above else [])

@@ -106,11 +106,11 @@ def _with_layer(
     problem: Problem, parts: Sequence[tuple[int, ...]], v: int
 ) -> tuple[list[tuple[int, ...]], tuple[int, ...]]:
     """Return the connected parts once v is added in front, by smallest layer, and the part that v is in."""
-    after = problem.consumers[v]
+    near = problem.near(v)
     joined = [v]
     apart = []
     for part in parts:
-        if any(w in part for w in after):
+        if any(w in part for w in near):
             joined += part
         else:
             apart.append(part)
@@ -126,9 +126,7 @@ def dissolved(problem: Problem, labels: Sequence[int], stream: Stream, most: int
     for _ in range(stream.below(most + 1)):
         for v in groups[label]:
             changed[v] = v
-        near = sorted(
-            {labels[u] for v in groups[label] for u in (*problem.producers[v], *problem.consumers[v])} - {label}
-        )
+        near = sorted({labels[u] for v in groups[label] for u in problem.near(v)} - {label})
         if not near:
             break
         label = near[stream.below(len(near))]

@@ -11,7 +11,7 @@ from cocco.effort.status import Unfinished
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
-Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second
+Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second, or they have siblings
 
 
 def greedy(
@@ -23,8 +23,8 @@ def greedy(
 ) -> tuple[list[int], float]:
     """Return labels and Formula 1: start from single layers and fuse the best pair until no fusion saves anything.
 
-    A pair is an edge between two subgraphs with no other path from the first to the second, which would become a
-    cycle. The benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
+    A pair is two joined subgraphs with no path through others from one to the other, which would become a cycle. The
+    benefit is what the fusion saves; of equal benefits the smallest pair goes first (our choice).
     stream, noise: each benefit is scaled by a random factor, at least 1 - noise, so that each stream gives another
     partition (our choice: founders of a search).
     fixed: groups that stay as they are and can run one after another; the other layers are fused around them.
@@ -42,7 +42,7 @@ def greedy(
 
 
 class _Grouping:
-    """The subgraphs at one moment, the edges between them and the benefit of fusing each pair."""
+    """The subgraphs at one moment, the edges and siblings between them and the benefit of fusing each pair."""
 
     def __init__(
         self,
@@ -63,14 +63,21 @@ class _Grouping:
         self.members |= {min(group): tuple(sorted(group)) for group in fixed}
         self.feeds: dict[int, set[int]] = {v: set() for v in self.members}
         self.reads: dict[int, set[int]] = {v: set() for v in self.members}
+        self.beside: dict[int, set[int]] = {v: set() for v in self.members}  # those with a sibling
         self.benefits: dict[Pair, float] = {}  # of the pairs that gain
         self.ranked: list[tuple[float, Pair]] = []  # a heap of them, the greatest first; it may hold old benefits
         edges = dict.fromkeys((label[u], label[v]) for u, v in problem.edges if label[u] != label[v])
         for u, v in edges:
             self.feeds[u].add(v)
             self.reads[v].add(u)
-        for edge in edges:
-            self._weigh(*edge)
+        pairs = edges | dict.fromkeys(_pair(label[u], label[v]) for u, v in problem.pairs[len(problem.edges) :])
+        for first, second in pairs:
+            if first != second and (first, second) not in edges and (second, first) not in edges:
+                self.beside[first].add(second)
+                self.beside[second].add(first)
+                self._weigh(first, second)
+            elif (first, second) in edges:
+                self._weigh(first, second)
 
     def labels(self) -> list[int]:
         """Return the current partition; in the middle of a fusion one of its two subgraphs is split into layers."""
@@ -89,7 +96,8 @@ class _Grouping:
         while self.ranked:
             loss, pair = heapq.heappop(self.ranked)
             if self.benefits.get(pair) == -loss and not self._has_detour(*pair):
-                return pair
+                if pair[1] in self.feeds[pair[0]] or not self._has_detour(*pair[::-1]):
+                    return pair
         return None
 
     def fuse(self, first: int, second: int) -> None:
@@ -99,16 +107,20 @@ class _Grouping:
                 self.benefits.pop((end, after), None)
             for before in self.reads[end]:
                 self.benefits.pop((before, end), None)
-        label, other = min(first, second), max(first, second)
-        self.members[label] = tuple(sorted(self.members[label] + self.members.pop(other)))
-        for near, back in ((self.feeds, self.reads), (self.reads, self.feeds)):
-            near[label] = (near[label] | near.pop(other)) - {label, other}
+            for other in self.beside[end]:
+                self.benefits.pop(_pair(end, other), None)
+        label, gone = min(first, second), max(first, second)
+        self.members[label] = tuple(sorted(self.members[label] + self.members.pop(gone)))
+        for near, back in ((self.feeds, self.reads), (self.reads, self.feeds), (self.beside, self.beside)):
+            near[label] = (near[label] | near.pop(gone)) - {label, gone}
             for neighbour in near[label]:
-                back[neighbour] = (back[neighbour] - {other}) | {label}
+                back[neighbour] = (back[neighbour] - {gone}) | {label}
         for after in sorted(self.feeds[label]):
             self._weigh(label, after)
         for before in sorted(self.reads[label]):
             self._weigh(before, label)
+        for other in sorted(self.beside[label] - self.feeds[label] - self.reads[label]):
+            self._weigh(*_pair(label, other))
 
     def _weigh(self, first: int, second: int) -> None:
         if first in self.fixed or second in self.fixed:
@@ -145,3 +157,7 @@ class _Grouping:
                         seen.add(label)
                         stack.append(label)
         return False
+
+
+def _pair(one: int, other: int) -> Pair:
+    return (one, other) if one < other else (other, one)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cocco.effort.budgets import LOOK_STEPS, MAX_SETS, PRICE_STEPS
 from cocco.search.exact.interchangeable import Alike
-from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
+from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_near, sets_of_producers
 from cocco.search.exact.state import members
 from cocco.search.exact.window import MANY_SETS, MANY_STEPS, Limits, Place, Window, all_of
 
@@ -34,6 +34,7 @@ class Memo:
         self.consumers, self.reads = sets_of_consumers(network), sets_of_producers(network)
         layers = (1 << self.count) - 1
         self.producers = [tensors & layers for tensors in self.reads]
+        self.near = sets_of_near(question)
         self.upward = [0] * self.count  # per layer: itself and its ancestors
         for v, producers in enumerate(self.producers):
             self.upward[v] = 1 << v
@@ -44,17 +45,17 @@ class Memo:
         self.prices: dict[KeptStep, float] = {}
 
     def _alone(self) -> int:
-        """Return the layers that share a subgraph with none of their readers.
+        """Return the layers that share a subgraph with no reader and no sibling.
 
-        A larger subgraph with such a layer u, whose producers have run, would contain a reader v of u and, being
-        convex, all layers on paths from u to v.
+        A larger subgraph with such a layer u, whose producers have run, would contain a layer v that is joined with u
+        and, being convex, all layers on paths from u to v.
         """
         downward, found = [0] * self.count, 0  # per layer: itself and its descendants
         for u in reversed(range(self.count)):
             downward[u] = 1 << u
             for v in members(self.consumers[u]):
                 downward[u] |= downward[v]
-            between = (downward[u] & self.upward[v] for v in members(self.consumers[u]))
+            between = (downward[u] & self.upward[v] | 1 << u | 1 << v for v in members(self.near[u]))
             found |= (not any(self.question.may_fit(tuple(members(each))) for each in between)) << u
         return found
 
@@ -102,6 +103,7 @@ class Moves:
         self.keeps = self.question.may_keep or any((*window.start[1:], self.needed))  # or a state is only what has run
         self.at_once = memo.alone & self.inside if merges and not self.keeps and not window.units else 0
         self.readers = [consumers & self.inside for consumers in memo.consumers]
+        self.near = [near & self.inside for near in memo.near]
         self.layers = list(members(self.inside))
         self.upward, self.heads = self._units()  # per layer: its unit and what that needs; the first layers of units
         self.groups: dict[int, list[int]] = {}
@@ -142,11 +144,13 @@ class Moves:
     def _groups(self, executed: int) -> list[int]:
         """Return the sets of layers that can run next and may fit, each once.
 
-        A set S starts with a ready layer and grows by a layer w that reads it, with the ancestors of w that have not
-        run. Complete: a connected S whose producers have run or are in S is a union of such closures; as long as part
-        of it is missing, an edge leads from the part built so far to the rest, never back, since the part is closed.
-        Growth stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only
-        run alone runs at once: that excludes no order of the others.
+        A set S starts with a ready layer and grows by a layer w that reads it, or is a sibling of one of its layers,
+        with the ancestors of w that have not run. Complete: a connected S whose producers have run or are in S is a
+        union of such closures; as long as part of it is missing, something joins the part built so far with a layer w
+        of the rest. It is no edge from w, since the part is closed; so w reads the part or is a sibling, and the
+        ancestors of w are in S. Sound: w and its ancestors are connected by edges, and joined with the part. Growth
+        stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only run alone
+        runs at once: that excludes no order of the others.
         """
         if executed in self.groups:
             return self.groups[executed]
@@ -165,10 +169,10 @@ class Moves:
                 if not self._may_fit(group):
                     continue
                 found.append(group)
-                readers = 0
+                near = 0
                 for u in members(group) if first is None else ():
-                    readers |= self.readers[u]
-                for w in members(readers & ~group):
+                    near |= self.near[u]
+                for w in members(near & ~group & ~executed):
                     grown = group | self.upward[w] & ~executed
                     if grown not in seen and not 0 < self.limits.units < (grown & self.heads).bit_count():
                         self._meet(grown, seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
+from simulator.connected import Connected, siblings
 from workloads.network.network import Network
 
 Group = tuple[int, ...]  #: layers of a step, ascending ids
@@ -77,16 +78,31 @@ class KeepQuestion(NamedTuple):
     more_room_pays: bool = True  #: no layer alone is cheaper where more is kept beside it
     inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
     alike: tuple[int, ...] = ()  #: per tensor: those of one number are read alike, below 0 like no other; ()
-    may_hold: Callable[[Group], bool] | None = (
-        None  #: the same of steps that are held; None: all are, but for layers alone
-    )
+    may_hold: Callable[[Group], bool] | None = None  #: the same of steps that are held; None: all are, but layers alone
     nests: tuple[int, ...] = ()  #: sets of several layers that may run as one loop nest, without being held
+    connected: Connected = "all"  #: what connects the layers of a step
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
 
 
 def sets_of_consumers(network: Network) -> list[int]:
     """Return per tensor the set of layers that read it."""
     return [sum(1 << v for v in consumers) for consumers in network.consumers]
+
+
+def sets_of_siblings(question: KeepQuestion) -> list[int]:
+    """Return per layer those joined with it without an edge, itself among them where there are any."""
+    found = [0] * len(question.network.layers)
+    for layers in siblings(question.network, question.connected):
+        together = sum(1 << v for v in layers)
+        for v in layers:
+            found[v] |= together
+    return found
+
+
+def sets_of_near(question: KeepQuestion) -> list[int]:
+    """Return per layer its readers and its siblings."""
+    pairs = zip(question.network.consumers, sets_of_siblings(question))
+    return [(sum(1 << w for w in readers) | beside) & ~(1 << v) for v, (readers, beside) in enumerate(pairs)]
 
 
 def sets_of_producers(network: Network) -> list[int]:

@@ -19,6 +19,7 @@ from cocco.search.keeping.gaps import NO_LIMIT, Kin, Place, Stay, chosen_stays
 from simulator.accelerator import Accelerator
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.kept import NOTHING, Kept, Reserved
+from simulator.model.layer.least_room import least_room
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.intervals import Span
@@ -116,7 +117,10 @@ class Decoder:
         return total([price], self.problem.accelerator) if isinstance(price, Price) else None
 
     def _new_floor(self, i: int, group: Group, weight_capacity: int) -> Floor:
-        """Return the regions of the smallest tile; for a layer alone perhaps whole inputs, with weights streamed."""
+        """Return the regions of the smallest tile; for a layer alone perhaps whole inputs, with weights streamed.
+
+        Of a nest perhaps the room of its least loops, whatever tensors they are of.
+        """
         rules, way = self.problem.rules[i], self._model(i, group, None).ways[0]
         subgraph, weights, side = way.subgraph, way.weight_need, rules.tiles[-1]
         found = way.derive((side, side))
@@ -128,6 +132,13 @@ class Decoder:
             takes = {v: word * rules.samples for v in group} | {u: rules.whole_bytes(u) for u in subgraph.inputs}
             passing = Floor(takes, -(-weights // -(-rules.geometry.channels[group[0]] // word)))
             if held.bytes > passing.bytes if rules.is_shared else weights > weight_capacity:
+                held = passing
+        elif len(group) > 1 and (nest := rules.loops_of(group)) is not None:
+            passing = Floor(
+                {u: 0 for u in subgraph.tensors} | {group[0]: least_room(nest, rules.is_shared).activation}, 0
+            )
+            activations = held.bytes - (0 if rules.is_shared else weights)
+            if activations > passing.bytes or not (rules.is_shared or weights <= weight_capacity):
                 held = passing
         return held if rules.is_shared else held._replace(weights=0)
 

@@ -22,7 +22,7 @@ import numpy as np
 
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
-from simulator.model.layer.least_room import needs
+from simulator.model.layer.least_room import least_room, needs
 from simulator.model.nests.epilogue import room_of
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
@@ -108,7 +108,7 @@ cdef class Kernel:
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
-        self.machine.is_apart = problem.accelerator.groups_apart
+        self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
         self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
@@ -157,6 +157,8 @@ cdef class Kernel:
             self.net.nests[k].made = offset + nest.result
             self.net.nests[k].may_stay = self._hold([v not in nest.inner for v in layers])
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
+            self.net.nests[k].least = least_room(rules.loops_of(layers), rules.is_shared).activation
+            self.net.nests[k].weights = sum(rules.geometry.weight_bytes[v] for v in layers)
             for v in ids:
                 at[v].append(k)
         self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))
@@ -172,7 +174,7 @@ cdef class Kernel:
         apart = [
             [x for g in divisors_of(layer, unit) for x in (g, g * crew.cycles(one_group(layer, g), crew.batch))]
             for rule in problem.rules for layer, unit in zip(rule.geometry.network.layers, rule.units)
-        ] or [[] for _ in layers]
+        ]
         self.net.apart, self.net.apart_start = self._hold(x for each in apart for x in each), self._hold(_starts(apart))
         self.net.dealt_weights = self._hold([
             layer.weight_bytes * crew.deal.most(layer.channels) // layer.channels for layer in layers
@@ -244,8 +246,13 @@ cdef class Kernel:
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
-        self.graph.source = self._hold([p for p, _ in problem.edges])
-        self.graph.target = self._hold([v for _, v in problem.edges])
+        self.graph.pairs, self.graph.sets = len(problem.pairs), len(problem.siblings)
+        self.graph.source = self._hold([u for u, _ in problem.pairs])
+        self.graph.target = self._hold([v for _, v in problem.pairs])
+        self.graph.siblings = self._hold([v for each in problem.siblings for v in each])
+        self.graph.sibling_start = self._hold(_starts(problem.siblings))
+        self.graph.sets_of = self._hold([i for each in problem.siblings_of for i in each])
+        self.graph.sets_of_start = self._hold(_starts(problem.siblings_of))
         self.graph.producers = self._hold([p for each in problem.producers for p in each])
         self.graph.producer_start = self._hold(_starts(problem.producers))
         self.graph.consumers = self._hold([v for each in problem.consumers for v in each])
@@ -424,7 +431,7 @@ cdef class Scratch:
         cdef i64* at
         cdef i64 v
         self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n + 2 * edges, sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * (kernel.graph.pairs + kernel.graph.sets), sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(n, sizeof(Print))
@@ -435,8 +442,8 @@ cdef class Scratch:
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, edges)
-        lay_out_bench(&self.other, at, n, edges)
+        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
+        lay_out_bench(&self.other, at, n, &kernel.graph)
         self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
@@ -510,12 +517,16 @@ cdef void lay_out_work(Work* w, i64* at, i64 n, i64 edges) noexcept:
     w.readers = <Reader*>take(&at, 5 * edges)
 
 
-cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, i64 edges) noexcept:
+cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, Graph* g) noexcept:
+    cdef i64 i
     b.spare, b.root, b.start, b.next, b.last = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
-    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, edges)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, g.pairs)
+    b.met = take(&at, g.sets)
+    for i in range(g.sets):
+        b.met[i] = -1
     return at
 
 

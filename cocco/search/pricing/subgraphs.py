@@ -122,7 +122,7 @@ class SubgraphCosts:
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
-        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units] or [False] * problem.size
+        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units]
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
@@ -149,6 +149,10 @@ class SubgraphCosts:
             for i, (bands, _) in enumerate(self._shares)
         ]
         self._reads = reads
+        self._touches_parts = [*self._may_part, *[False] * (len(layers + inputs) - problem.size)]  #: by tensor
+        for may_part, operands in zip(self._may_part, reads):
+            for tensor, _, _ in operands:
+                self._touches_parts[tensor] |= may_part
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
@@ -224,7 +228,7 @@ class SubgraphCosts:
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
         asked = {u: (max(1, rows), max(1, columns), max(slack[0], slack_h), max(slack[1], slack_w), is_whole)}
-        return self._bytes_held(asked, any(self._may_part))
+        return self._bytes_held(asked, self._touches_parts[u] if v is None else self._may_part[v])
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S need of each tensor of S and in(S): steps, slacks, and whether in full."""

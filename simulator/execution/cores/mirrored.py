@@ -67,8 +67,17 @@ def mirror_team(part: Part, tile: tuple[int, int], word: int, samples: int, core
 
 
 def _units(part: Part, cores: int) -> dict[int, int]:
-    """Return the columns of each tensor from one border to the next, in proportion in all maps."""
-    position, queue = {part.tensors[0]: Fraction(1)}, [part.tensors[0]]
+    """Return the columns of each tensor from one border to the next, in proportion in all maps that windows join."""
+    units: dict[int, int] = {}
+    for u in part.tensors:
+        if u not in units:
+            units |= _joined_units(part, cores, u)
+    return units
+
+
+def _joined_units(part: Part, cores: int, first: int) -> dict[int, int]:
+    """Return the same of the maps that windows join with one."""
+    position, queue = {first: Fraction(1)}, [first]
     for u in queue:  # along windows, in both directions
         near = [(each.layer, _ratio(part, each.layer)) for each in part.readers[u]]
         near += [(each.tensor, 1 / _ratio(part, u)) for each in part.operands.get(u, ())]
@@ -80,8 +89,8 @@ def _units(part: Part, cores: int) -> dict[int, int]:
     rates = {u: int(each * scale) for u, each in position.items()}
     common = math.gcd(*rates.values())
     rates = {u: rate // common for u, rate in rates.items()}
-    longest = max(-(-part.extent[COLUMNS][u] // rates[u]) for u in part.tensors)
-    return {u: rates[u] * -(-longest // cores) for u in part.tensors}
+    longest = max(-(-part.extent[COLUMNS][u] // rate) for u, rate in rates.items())
+    return {u: rate * -(-longest // cores) for u, rate in rates.items()}
 
 
 def _ratio(part: Part, layer: int) -> Fraction:

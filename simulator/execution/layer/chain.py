@@ -30,7 +30,8 @@ def count_of_chain(
     network: Network, layers: Sequence[int], plan: LayerPlan, batch: int, technology: Technology, lies: Lies
 ) -> Count:
     """Return what the loops of a chain take and move, with the real shapes; raises Miss if they are not its loops."""
-    links, word = _checked(network, layers, plan, lies), technology.channel_alignment
+    word = technology.channel_alignment
+    links = _checked(network, layers, plan, word, lies)
     chip = _chip(links, lies, word)
     made = count_chain(network, links, chip, plan, batch, links.x in lies.on_chip)
     cycles = 0
@@ -53,7 +54,7 @@ def run_chain_scaled(
 
     Returns whether it was scaled down; raises Miss if it does not run, or not as counted.
     """
-    links = _checked(network, layers, plan, lies)
+    links = _checked(network, layers, plan, word, lies)
     found, is_small = SmallChain(network, links, plan, batch), False
     if _is_much(found, full):
         found, is_small = shrink_chain(network, links, plan, batch, word), True
@@ -81,19 +82,25 @@ def run_counted_chain(network: Network, links: Links, plan: LayerPlan, batch: in
             raise Miss(f"{check.name}: {check.claimed} are counted, {check.counted} run")
 
 
-def _checked(network: Network, layers: Sequence[int], plan: LayerPlan, lies: Lies) -> Links:
+def _checked(network: Network, layers: Sequence[int], plan: LayerPlan, word: int, lies: Lies) -> Links:
     """Return who is who; raises Miss if these are not the loops of a chain."""
     links = links_of(network, layers)
     if lies.on_chip & (set(links.layers) - {links.last}):
         raise Miss("a map between the layers of a chain is on chip whole, where only pieces of it exist")
     if plan.order not in CHAINED or plan.mode not in (("ring", "whole") if plan.order == "MT" else ("ring",)):
         raise Miss(f"order {plan.order!r} with mode {plan.mode!r} does not run a chain")
-    if min(*plan.tile, *plan[3:8]) < 1 or plan.kept < (plan.order == "TS"):
-        raise Miss(f"a loop of no steps: {plan}")
-    if plan.at_once > 1 or plan.tile[1] < network.layers[links.last].width:
+    if plan.at_once != 1 or plan.tile[0] < 1 or plan.tile[1] < network.layers[links.last].width:
         raise Miss("a chain runs one sample at a time, in tiles as wide as the map")
-    middle = network.layers[links.openers[0]].channels
-    if plan.order in ("TW", "MT") and plan.slice < network.layers[links.closer].channels:
+    inputs, middle = network.tensors[links.x].channels, network.layers[links.openers[0]].channels
+    outputs = network.layers[links.closer].channels
+    within = {"chunk": middle, "slice": outputs, "apart": plan.chunk, "inner": plan.slice}
+    if plan.order == "TS" or plan.kept:
+        within["kept"] = {"TM": middle, "TW": middle, "TS": inputs, "MT": 0}[plan.order]
+    for name, most in within.items():
+        size = getattr(plan, name)
+        if not 0 < size <= most or (size < most and size % word):
+            raise Miss(f"{name} is {size} of {most} channels: neither whole words of {word} nor all")
+    if plan.order in ("TW", "MT") and plan.slice < outputs:
         raise Miss("all outputs are made from rows that stay")
     if plan.order == "TW" and (plan.chunk < middle or plan.kept not in (0, middle)):
         raise Miss("TW makes all middle channels, and keeps all weights or none")

@@ -13,6 +13,8 @@ from simulator.execution.layer.chain import count_of_chain, run_chain_scaled
 from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, LayerPlan
 from simulator.execution.layer.count import count_layer
+from simulator.execution.layer.heads.counted import count_heads
+from simulator.execution.layer.heads.scaled import run_heads_scaled
 from simulator.execution.layer.scaled import run_scaled
 from simulator.technology import Technology
 from workloads.network.network import Network
@@ -62,6 +64,8 @@ def count_loops(
     if plan.order in CHAINED:
         return count_of_chain(network, layers, plan, batch, technology, lies)
     word = technology.channel_alignment
+    if plan.order == "HP":
+        return count_heads(network, layers, plan, batch, word, lies)
     one = as_one(network, layers, lies)
     count = count_layer(one.network, one.v, plan, batch, word, one.lies, one.after)
     work = {v: batch * operations(network, v, elements(network.layers[v])) for v in one.passing}
@@ -81,6 +85,8 @@ def run_loops_scaled(
     lies: Lies = NOTHING_STAYS,
 ) -> bool:
     """Run the loops of a layer, or of a nest, with values (`run_scaled`); returns whether it was scaled down."""
+    if plan.order == "HP":
+        return run_heads_scaled(network, layers, plan, batch, word, full, lies)
     if plan.order in CHAINED:
         return run_chain_scaled(network, layers, plan, batch, word, full, lies)
     one = as_one(network, layers, lies)

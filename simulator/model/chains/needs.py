@@ -1,7 +1,7 @@
 """The least memory in which a chain runs, exact: of all plans that are tried, those that hold the least.
 
 Tiles of one row, pieces and slices of a word, as few outputs as a slice may have. Chunks of a word, or all middle
-channels: then results take the place of sums.
+channels: then results take the place of sums. Of x also all channels: then the openers have no sums.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def _least(layer: LoopLayer) -> Iterator[LoopPlan]:
             yield chain_order(MT, mode, layer, band, Loops(chunk, chunk, chain.outputs, chain.outputs, 1, 0))
         cut = _least_slice(layer)
         yield chain_order(TM, RING, layer, band, Loops(least, chunk, cut, outputs, 1, 0))
-        yield chain_order(TS, RING, layer, band, Loops(least, chunk, cut, outputs, 1, min(word, chain.inputs)))
+        for inputs in {min(word, chain.inputs), chain.inputs}:
+            yield chain_order(TS, RING, layer, band, Loops(least, chunk, cut, outputs, 1, inputs))
 
 
 def _least_slice(layer: LoopLayer) -> int:

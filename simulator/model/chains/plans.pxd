@@ -10,7 +10,7 @@ cdef enum:
 cdef void chain_plans(Place* at) noexcept nogil
 cdef i64 fewer_words(i64 words, i64 size) noexcept nogil
 cdef void _tiles_middle_plans(Place* at, ChainBand* band, i64 outputs) noexcept nogil
-cdef i64 _kept_middle(Place* at, Room room, i64 chunk) noexcept nogil
+cdef i64 _kept_middle(Place* at, Room left, i64 chunk, Loops loops) noexcept nogil
 cdef Loops _in_pieces(LoopLayer* layer, i64 number, i64 chunk, i64 outputs, i64 kept) noexcept nogil
 cdef void _layers_plans(Place* at, ChainBand* band) noexcept nogil
 cdef void _middle_tiles_plans(Place* at, ChainBand* band) noexcept nogil

@@ -76,7 +76,7 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
         slot = slot_bytes(chain, chain.inputs, chunk, _in_pieces(layer, 3, chunk, outputs, 0))
         if not holds(left, 0, slot):
             continue
-        kept = _kept_middle(at, without(left, 0, slot), chunk) if often > 1 else 0
+        kept = _kept_middle(at, left, chunk, _in_pieces(layer, 3, chunk, outputs, 0)) if often > 1 else 0
         loops = Loops(chunk, chunk, outputs, outputs, 1, kept)
         moved = chain_moved(layer, band, rows, loops, chain.middle - kept, once_bytes(layer), 0)
         if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
@@ -85,14 +85,19 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
             loops = _in_pieces(layer, number, chunk, outputs, 0)
             slot = slot_bytes(chain, chain.inputs, chunk, loops)
             if holds(left, 0, slot):
-                kept = _kept_middle(at, without(left, 0, slot), chunk) if often > 1 else 0
+                kept = _kept_middle(at, left, chunk, loops) if often > 1 else 0
                 _offer_chain(at, TM, RING, band, Loops(loops.apart, chunk, outputs, loops.inner, 1, kept))
 
 
-def _kept_middle(at: Place, room: Room, chunk: int) -> int:
+def _kept_middle(at: Place, left: Room, chunk: int, loops: Loops) -> int:
     """Return of how many middle channels the weights can stay beside a slot: whole chunks, at most all but the last."""
     chain = at.layer.chain
-    return min(most(room, 0, chain_weights(chain, chunk)), (chain.middle - 1) // chunk) * chunk
+    most_kept = (chain.middle - 1) // chunk * chunk
+    slot = slot_bytes(chain, chain.inputs, chain.middle - most_kept, loops)  # the last chunk may be smaller
+    if holds(left, 0, slot + chain_weights(chain, most_kept)):
+        return most_kept
+    slot = slot_bytes(chain, chain.inputs, chunk, loops)
+    return min(most(without(left, 0, slot), 0, chain_weights(chain, chunk)) * chunk, most_kept)
 
 
 def _in_pieces(layer: LoopLayer, number: int, chunk: int, outputs: int, kept: int) -> Loops:
@@ -125,7 +130,7 @@ def _middle_tiles_plans(at: Place, band: ChainBand) -> None:
 
 
 def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
-    """TS: slices of x of a word, of half its words, or of all but one."""
+    """TS: slices of x of a word, of half its words, of all but one, or of all."""
     layer, chain = at.layer, at.layer.chain
     words, of_x = ceil_div(chain.middle, layer.word), ceil_div(chain.inputs, layer.word)
     once = ceil_div(chain.outputs, outputs) * band.anew.x_read * chain.x_width * layer.loaded
@@ -138,8 +143,8 @@ def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
         if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
             return  # smaller chunks move more
         before = 0
-        for third in range(3):
-            inputs = 1 if third == 0 else ceil_div(of_x, 2) if third == 1 else of_x - 1
+        for fourth in range(4):
+            inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
             if inputs > before:
                 before = inputs
                 for number in range(4):

@@ -32,6 +32,7 @@ from simulator.model.layer.loop_layer import (
     ATTENTION,
     CHAIN,
     COPY,
+    HEADS,
     JOIN,
     MIXED,
     NORM,
@@ -46,6 +47,7 @@ from simulator.model.layer.orders import (
     grid_of,
     weight_updates,
 )
+from simulator.model.nests.by_heads import heads_plans
 from simulator.model.subgraph.tiles import equal_sizes
 
 Tiles = Literal["bands", "equal", "all"]
@@ -170,6 +172,9 @@ def _plans_of_tile(at: Place) -> None:
         return
     if layer.kind == ATTENTION:
         _attention_plans(at)
+        return
+    if layer.kind == HEADS:
+        heads_plans(at)
         return
     windows, updates = layer.window_bytes * grid.windows, weight_updates(layer, grid, at.at_once)
     if may_win(at, layer.coming, layer.loaded * grid.union, windows, updates):

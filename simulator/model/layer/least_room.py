@@ -26,6 +26,7 @@ from simulator.model.layer.loop_layer import (
     round_up,
     stationary_bytes,
 )
+from simulator.model.nests import by_heads
 
 
 class Need(NamedTuple):
@@ -85,7 +86,9 @@ def needs(layer: LoopLayer, tiles: Tiles = "bands") -> tuple[Need, ...]:
         return (Need(groups.copy(layer).activation_bytes, 0),)
     if layer.kind == "chain":
         return tuple(Need(*each) for each in chain_needs(layer))
-    of_kind = {"join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention}
+    of_kind = {
+        "join": _joined, "mixed": _joined, "norm": _norm, "apart": _apart, "attention": _attention, "heads": _heads,
+    }  # fmt: skip
     found = [
         need
         for tile in _smallest(layer, tiles)
@@ -114,6 +117,8 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
             if layer.kind in ("join", "mixed", "norm"):
                 step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
                 found.append(Need(groups.joined_bytes(layer, grid, orders.TC, step), 0))
+            elif layer.kind == "heads":
+                found.append(next(_heads(layer, grid)))
             elif layer.kind == "attention":
                 found.append(Need(attention.tiles_blocks(layer, grid, layer.keys).activation_bytes, 0))
             elif mode.reads == grid.union:
@@ -160,6 +165,12 @@ def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TB, with a single block or a word of keys at a time."""
     for block in {layer.keys, min(layer.word, layer.keys)}:
         yield Need(attention.tiles_blocks(layer, grid, block).activation_bytes, 0)
+
+
+def _heads(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
+    """HP, with the sources on chip and a word of outputs at a time, or one head and few queries; or as they pass."""
+    for mode, loops in by_heads.smallest_loops(layer, grid):
+        yield Need(by_heads.heads_held(layer, grid, mode, loops), by_heads.heads_weights(layer, mode, loops))
 
 
 def _apart(layer: LoopLayer, grid: Grid) -> Iterator[Need]:

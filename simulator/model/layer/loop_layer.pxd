@@ -13,6 +13,7 @@ cdef enum:  # KINDS, in its order
     COPY
     NORM
     ATTENTION
+    HEADS
     CHAIN
 
 cdef enum:
@@ -113,6 +114,19 @@ cdef struct LoopBits:
     i64 active
 
 
+cdef struct Operand:
+    i64 width
+    i64 bits
+    i64 source
+
+
+cdef struct Heads:      # simulator.model.nests.by_heads
+    Operand operands[3]
+    i64 rows[3]
+    i64 groups
+    i64 sharing
+
+
 cdef struct Epilogue:
     i64 room
     i64 loaded
@@ -146,6 +160,7 @@ cdef struct LoopLayer:
     LoopBits bits
     Team team
     i64 keys
+    Heads heads
     Epilogue epilogue
     i64 result_bits
     Chain* chain        # of a chain

@@ -8,7 +8,9 @@ from typing import Any, Literal, NamedTuple
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.layer.axes import Axis, Grid, Met, grid_of, in_flight, meet
 
-Kind = Literal["dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention", "chain"]
+Kind = Literal[
+    "dense", "transposed", "product", "apart", "join", "mixed", "copy", "norm", "attention", "heads", "chain"
+]  # fmt: skip
 DENSE: Kind = "dense"
 TRANSPOSED: Kind = "transposed"
 PRODUCT: Kind = "product"
@@ -18,6 +20,7 @@ MIXED: Kind = "mixed"
 COPY: Kind = "copy"
 NORM: Kind = "norm"
 ATTENTION: Kind = "attention"
+HEADS: Kind = "heads"
 CHAIN: Kind = "chain"
 KINDS: dict[Kind, str] = {
     "dense": "a convolution that reduces over channels",
@@ -29,6 +32,7 @@ KINDS: dict[Kind, str] = {
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
     "attention": "scores, softmax and context, head by head, in blocks of keys and values",
+    "heads": "an attention head by head, with the projections that make its queries, keys and values",
     "chain": "two dense layers, with channel-wise ones in between, whose middle channels pass in chunks",
 }
 
@@ -156,6 +160,7 @@ class _Fields(NamedTuple):
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
+    heads: Any = None  #: of an attention with projections: simulator.model.nests.by_heads.Heads
     epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
     chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
 

@@ -16,6 +16,7 @@ cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     COPIED
     TCC
     TB
+    HP
     TM
     TW
     TS

@@ -27,6 +27,7 @@ from simulator.model.layer.loop_layer import (
 
 TK, KT, WK, KS, TP, KP, TKC, BC = "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"  #: dense orders
 CT, TC, RS, COPIED, TCC, TB = "CT", "TC", "RS", "copy", "TCC", "TB"  #: of groups.py and attention.py
+HP = "HP"  #: of heads.py
 TM, TW, TS, MT = "TM", "TW", "TS", "MT"  #: of chains/orders.py
 
 

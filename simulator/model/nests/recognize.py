@@ -14,11 +14,17 @@ from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.nests.attention import attentions
 from simulator.model.nests.chain import chains
 from simulator.model.nests.epilogue import epilogues
+from simulator.model.nests.heads import projected_attentions
 from simulator.model.nests.nest import Nest
 from simulator.technology import Technology
 from workloads.network.network import Network
 
-KINDS: tuple[Callable[[Network], Iterator[Nest]], ...] = (attentions, epilogues, chains)  #: no set is of two kinds
+KINDS: dict[str, Callable[[Network], Iterator[Nest]]] = {
+    "attention in blocks": attentions,
+    "attention with its projections, head by head": projected_attentions,
+    "dense layers with their epilogue": epilogues,
+    "chains in chunks of middle channels": chains,
+}  #: by name; no set of layers is of two kinds
 
 
 def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
@@ -27,11 +33,17 @@ def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
     Examples
     --------
     >>> import workloads
-    >>> network = workloads.load("gpt2", layers=2)
-    >>> [network.names(layers) for layers in nests_of(network)]
-    [('l1_scores', 'l1_softmax', 'l1_context'), ('l2_scores', 'l2_softmax', 'l2_context')]
+    >>> network = workloads.load("gpt2", layers=1)
+    >>> for layers in nests_of(network):
+    ...     print(*network.names(layers))
+    l1_scores l1_softmax l1_context
+    l1_q l1_k l1_v l1_scores l1_softmax l1_context
+    l1_out l1_add1
+    l1_out l1_add1 l1_norm2
+    l1_down l1_add2
+    l1_up l1_down
     """
-    return {nest.layers: nest for kind in KINDS for nest in kind(network)}
+    return {nest.layers: nest for kind in KINDS.values() for nest in kind(network)}
 
 
 def nest_of(

@@ -1,7 +1,7 @@
 """Bands of columns: where the borders between cores lie, and how a core advances and what it holds in a mirrored sweep.
 
-Border b of tensor u lies at column r_u q b, with the co-prime rates r of stage 3 and one unit q for all tensors. Even
-cores sweep up from their border, odd ones down to it, so at every border two cores either meet or part.
+Border b of tensor u lies at column r_u q b, with the co-prime rates r of stage 3 and one unit q for each component.
+Even cores sweep up from their border, odd ones down to it, so at every border two cores either meet or part.
 """
 
 from __future__ import annotations
@@ -51,12 +51,16 @@ def derive_bands(subgraph: Subgraph, cores: int) -> Bands | None:
 
 def fill_bands(subgraph: Subgraph, rates: AxisRates, cores: int, bands: Bands) -> int:
     """Fill in the columns between two borders, and the most of a core, for every tensor."""
-    width, unit = subgraph.geometry.extent[COLUMNS], 1
+    width = subgraph.geometry.extent[COLUMNS]
     for u in subgraph.tensors[: subgraph.tensor_count]:
-        unit = max(unit, ceil_div(width[u], rates.rate[u]))
-    unit = ceil_div(unit, cores)
+        bands.unit[rates.component[u]] = 1  # of all cores together, by component
     for u in subgraph.tensors[: subgraph.tensor_count]:
-        bands.unit[u] = product(rates.rate[u], unit)
+        longest = ceil_div(width[u], rates.rate[u])
+        bands.unit[rates.component[u]] = max(bands.unit[rates.component[u]], longest)
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        bands.most[u] = ceil_div(bands.unit[rates.component[u]], cores)
+    for u in subgraph.tensors[: subgraph.tensor_count]:
+        bands.unit[u] = product(rates.rate[u], bands.most[u])
         if bands.unit[u] > FAR:
             return OVERFLOW
         bands.most[u] = min(width[u], bands.unit[u])

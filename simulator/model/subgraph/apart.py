@@ -8,7 +8,7 @@ chip, may be those of one group at a time. What goes off chip, what the buffers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from math import gcd, isqrt
 
@@ -59,6 +59,49 @@ def _unit(network: Network, v: int, heads: list[int]) -> int:
     if layer.has_weights:
         return ANY if layer.is_depthwise else layer.groups
     return ANY if layer.channels == layer.in_channels else 1
+
+
+def parting_units(network: Network) -> list[int]:
+    """Return `units_of`, but 1 for layers that are in no subgraph of several layers that keeps groups apart.
+
+    In such a subgraph a layer has one that it shares a tensor with, and all between the two keep groups apart as well.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> set(parting_units(workloads.load("resnet50")))
+    {1}
+    >>> network = workloads.load("gpt2", layers=1)
+    >>> {layer.name: unit for layer, unit in zip(network.layers, parting_units(network)) if unit != 1}
+    {'l1_scores': 12, 'l1_softmax': 12, 'l1_context': 12}
+    """
+    units, found, between = units_of(network), set[int](), _between(network)
+    apart = {v for v, unit in enumerate(units) if unit != 1}
+    mask = sum(1 << v for v in apart)
+    for v in apart:
+        near = {u for t in (v, *network.producers[v]) for u in (t, *network.consumers[t])}
+        near |= {u for w in network.consumers[v] for u in network.producers[w]}
+        for u in near & apart - {v} - found:
+            hull = 1 << u | 1 << v | between(min(u, v), max(u, v))
+            if not hull & ~mask:
+                layers = [w for w in range(min(u, v), max(u, v) + 1) if hull >> w & 1]
+                channels = [network.tensors[t].channels for w in layers for t in (w, *network.producers[w])]
+                found |= {u, v} if gcd(*channels, *(units[w] for w in layers)) != 1 else set()
+    return [unit if v in found else 1 for v, unit in enumerate(units)]
+
+
+def _between(network: Network) -> Callable[[int, int], int]:
+    """Return a function of two layers: the layers on paths from the first to the second, as bits."""
+    count = len(network.layers)
+    above, below = [0] * count, [0] * count
+    for v in range(count):
+        for u in network.producers[v]:
+            if u < count:
+                above[v] |= above[u] | 1 << u
+    for v in reversed(range(count)):
+        for w in network.consumers[v]:
+            below[v] |= below[w] | 1 << w
+    return lambda first, last: below[first] & above[last]
 
 
 def one_group(layer: Layer, groups: int) -> Layer:

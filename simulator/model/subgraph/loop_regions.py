@@ -8,11 +8,12 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.chains.regions import chain_pieces
-from simulator.model.layer.attention import keys_bytes
+from simulator.model.layer.attention import keys_bytes, position_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.nests.chain import links_of
+from simulator.model.nests.heads_regions import heads_regions
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values
@@ -27,15 +28,19 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
 
     Operands that take turns in one region (slices of a reduction, groups of channels) have it under the first of them.
     """
+    if layer.kind == "heads":
+        return heads_regions(subgraph, layer, plan)
     if layer.kind == "chain":
         return _chain_regions(subgraph, layer, plan)
     first, v = subgraph.layers[0], subgraph.layers[-1]
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
     if layer.kind == "attention" and first != v:
-        scores = prod(plan.tile) * results_of(layer, plan.slice)
-        regions[v] = regions[v]._replace(main_bytes=regions[v].main_bytes - scores)
-        regions[first] = Region(plan.tile, NOWHERE, scores, 0)
+        scores, rest = prod(plan.tile) * results_of(layer, plan.slice), position_bytes(layer, plan.slice < layer.keys)
+        regions = {
+            v: Region(plan.tile, NOWHERE, prod(plan.tile) * rest, 0),
+            first: Region(plan.tile, NOWHERE, scores, 0),
+        }
     coming = [u for u in subgraph.inputs if u not in subgraph.on_chip]
     local = [u for u in coming if subgraph.readers[u][0].layer == first and subgraph.readers[u][0].local]
     for u, size in _whole_bytes(subgraph, layer, plan).items():

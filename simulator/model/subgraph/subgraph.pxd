@@ -28,6 +28,8 @@ cdef struct Nest:       # layers in one loop nest: simulator.model.nests; its lo
     i64* may_stay       # by layer: whether its tensor may stay on chip, which is made or leaves
     i64 need_count      # smallest memories in which it runs: bytes of activations and of weights
     i64* needs
+    i64 least           # bytes of the activation buffer, if the other is ample
+    i64 weights         # bytes of all
 
 
 cdef struct Geometry:   # by tensor id, layers first

@@ -98,7 +98,9 @@ def test_only_convolutions_read_alike(change: dict[str, str], kinds: Sequence[in
 @pytest.mark.parametrize("count", [22, 40, 63, 64, 65, 66, 130, 200])
 def test_alike_inputs_are_counted_not_chosen(count):
     """All stay for three readers: all weights, inputs and outputs cross once, 44 k + 96 bytes. 2 k states and some."""
-    problem = on_hardware(many(count), Accelerator(shared_buffer=400 * count, max_regions=None), metric="ema")
+    problem = on_hardware(
+        many(count), Accelerator(shared_buffer=400 * count, max_regions=None, connected="paper"), metric="ema"
+    )
     found = [cheapest_plans(problem, engine=engine) for engine in ("fast", "reference")]
     assert found[0] == found[1] and found[0].is_proven
     assert found[0].cost == 3 * 4 * count + 32 * count + 3 * 32
@@ -109,7 +111,9 @@ def test_alike_inputs_are_counted_not_chosen(count):
 def test_inputs_that_differ_are_chosen_while_the_budget_lasts(count):
     """2 ** k choices of what is dropped after the first reader, each a step: nobody says that all were seen."""
     network = many(count, shapes=count)
-    problem = on_hardware(network, Accelerator(shared_buffer=2_000 * count, max_regions=None), metric="ema")
+    problem = on_hardware(
+        network, Accelerator(shared_buffer=2_000 * count, max_regions=None, connected="paper"), metric="ema"
+    )
     found = [cheapest_plans(problem, 500, 3_000, engine=engine) for engine in ("fast", "reference")]
     assert found[0] == found[1] and found[0].plans[0].status == "gave_up"
     found = [cheapest_plans(problem, 10**6, 2_000, engine=engine) for engine in ("fast", "reference")]

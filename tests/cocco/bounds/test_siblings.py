@@ -9,7 +9,7 @@ import pytest
 from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import tensors_of
-from cocco.bounds.parts.siblings import siblings
+from cocco.bounds.parts.siblings import apart
 from cocco.candidates.genome import connected_parts
 from cocco.problem.problem import on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -19,10 +19,10 @@ from tests.helpers.search_graphs import dag
 
 
 def found_in(network, room: int):
-    problem = on_hardware(network, Accelerator(shared_buffer=room), metric="ema")
+    problem = on_hardware(network, Accelerator(shared_buffer=room, connected="paper"), metric="ema")
     costs = SubgraphCosts(problem)
     layers = list(range(problem.size))
-    return list(siblings(problem, costs, Hulls(problem, costs), tensors_of(problem), layers))
+    return list(apart(problem, costs, Hulls(problem, costs), tensors_of(problem), layers))
 
 
 def test_two_readers_are_connected_by_what_reads_both():
@@ -54,7 +54,7 @@ def check(seed: int) -> tuple[int, int]:
     costs, tensors = SubgraphCosts(problem), tensors_of(problem)
     hulls, met, never = Hulls(problem, costs), 0, 0
     for layers in components(problem, hulls):
-        found = list(siblings(problem, costs, hulls, tensors, layers))
+        found = list(apart(problem, costs, hulls, tensors, layers))
         never += sum(frozenset() in each.cuts for each in found)
         for size in range(2, len(layers) + 1):
             for group in combinations(layers, size):

@@ -16,8 +16,8 @@ from tests.helpers.tiny_network import write_tiny
 from workloads import save
 
 RANGE = ("--shared", "--range", "40KB:72KB:8KB", "--alpha", "0.005")
-PARTITIONS = "partitions into connected subgraphs, nothing kept"
-EVERYTHING = "partitions into connected subgraphs, orders of execution, kept intervals"
+PARTITIONS = ["held subgraphs", "single layers in loop orders", "attention in blocks", "connected by edges"]
+EVERYTHING = [*PARTITIONS[:3], "kept tensors", "connected by edges"]
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from simulator.model.priced import price_partition
 from simulator.timing import simulate
 from tests.helpers.random_attention import random_attention_in_layers, random_decoder
 from tests.helpers.random_epilogue import random_followed
+from tests.helpers.random_heads import random_heads
 from tests.helpers.random_kept import random_order, random_spans
 from tests.helpers.random_language import geometry_of, with_random_bits
 
@@ -40,7 +41,7 @@ def others(network, layers):
 def random_nest_plan(seed, make=None):
     """Return a network, a plan with a nest, its position in the plan, and a chip in which the nest may run."""
     rng = random.Random(seed)
-    network, make = None, make or rng.choice((attention_network, random_followed))
+    network, make = None, make or rng.choice((attention_network, random_followed, random_heads))
     while network is None or not nests_of(network):
         network = make(rng)
         if rng.random() < 0.3:
@@ -70,6 +71,9 @@ def test_nests_are_executed_as_priced(seeds):
         assert isinstance(price, Price)
         if price.loops is not None:
             looped += 1
+            regions = found.models[place].residency(price).regions.values()
+            assert min(each.main_bytes for each in regions) >= 0
+            assert sum(each.main_bytes + each.side_bytes for each in regions) == price.activation_bytes
             slices = [each for each in simulate(network, plan, chip).slices if each.subgraph == place]
             slots = chip.technology.dram_bytes_per_cycle
             for name, cycles in found.models[place].layer_cycles(price).items():
@@ -86,15 +90,16 @@ def test_a_choice_of_another_plan_is_no_plan_of_the_nest():
     """Each choice changed: the count differs or the loops do not run; in layers that are no nest nothing runs."""
     changed = 0
     for seed in range(200):
-        network, plan, place, chip = random_nest_plan(seed, attention_network)
+        network, plan, place, chip = random_nest_plan(seed, (attention_network, random_heads)[seed % 2])
         found = price_partition(network, plan, chip)
-        price = found.prices[place]
-        if plan.keep or not isinstance(price, Price) or price.loops is None or price.loops.order != "TB":
+        price, choices = found.prices[place], {"TB": "slice", "HP": "inner"}
+        if plan.keep or not isinstance(price, Price) or price.loops is None or price.loops.order not in choices:
             continue
         layers = plan.subgraphs[place]
         counted = count_plan(network, chip, plan_of(layers, price))
         assert not counted.miss
-        part = price._replace(loops=price.loops._replace(slice=price.loops.slice - 1))
+        choice = choices[price.loops.order]
+        part = price._replace(loops=price.loops._replace(**{choice: getattr(price.loops, choice) - 1}))
         other = count_plan(network, chip, plan_of(layers, part))
         assert other.miss or other.count != counted.count
         assert count_plan(network, chip, plan_of(layers[:-1], price)).miss

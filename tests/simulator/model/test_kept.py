@@ -72,8 +72,8 @@ def test_what_is_saved_and_what_is_said():
 def test_a_step_needs_what_is_kept_beside_its_regions_and_weights():
     """Step 1: s and b whole, three rows of a (for one row of b) and 1,152 B of weights; one byte less is short."""
     need = 2 * MAP + 3 * 8 * 8 + 1152
-    assert evaluate(block(), plan_of(["s", "b"]), Accelerator(shared_buffer=need)).fits
-    found = evaluate(block(), plan_of(["s", "b"]), Accelerator(shared_buffer=need - 1))
+    assert evaluate(block(), plan_of(["s", "b"]), Accelerator(shared_buffer=need, plans="paper")).fits
+    found = evaluate(block(), plan_of(["s", "b"]), Accelerator(shared_buffer=need - 1, plans="paper"))
     (short,) = found.infeasible
     assert (short.step, short.layers, short.needed_bytes, short.available_bytes) == (1, ("a", "b"), need, need - 1)
     assert str(short).startswith("step 1, subgraph [a, b]: ") and short.to_json()["step"] == 1

@@ -54,7 +54,7 @@ def test_equal_sets_of_sets_are_equal_partitions():
         ([["a", "nope"]], ["subgraph 0", "unknown layer 'nope'"]),
         ([["a"], ["b", "a"]], ["layer 'a'", "subgraph 0", "subgraph 1"]),
         ([["a", "a"]], ["layer 'a'", "again"]),
-        ([["b", "c"]], ["subgraph 0", "not connected", "'b'", "'c'"]),
+        ([["a", "d"]], ["subgraph 0", "not connected", "common input or concatenation", "'a'", "'d'"]),
         ([["a", "b", "d"]], ["wait for each other", "'a'", "'c'"]),
         ([["a"], []], ["subgraph 1", "empty"]),
         ([["x", "a"]], ["'x'", "model input"]),

@@ -91,7 +91,9 @@ def test_three_row_operations_of_a_chain_without_room_ahead():
     at 730, and its own 32 bytes go at 762; so operation 2 computes from 794 to 901, operation 3 from 949 to 1056.
     """
     network = row(2, 6, 2, kernel=3)
-    found = simulate(network, Partition.from_groups(network, [["0", "1"]]), Accelerator(shared_buffer=768))
+    found = simulate(
+        network, Partition.from_groups(network, [["0", "1"]]), Accelerator(shared_buffer=768, plans="paper")
+    )
     assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 730, 762), ("inputs", "", 901, 917)]
     assert drawn(found, "weights") == [("weights", "0", 48, 624), ("weights", "1", 624, 688)]
     assert drawn(found, "compute") == [
@@ -105,7 +107,9 @@ def test_three_row_operations_of_a_chain_with_room_ahead():
     """64 bytes more hold two rows of x ahead and two of "1" behind: computing waits for nothing after 624."""
     network = row(2, 6, 2, kernel=3)
     plan = Partition.from_groups(network, [["0", "1"]])
-    tight = price_partition(network, plan, Accelerator(shared_buffer=768))  # in 832 it would take tiles of 3 rows
+    tight = price_partition(
+        network, plan, Accelerator(shared_buffer=768, plans="paper")
+    )  # in 832 it would take tiles of 3 rows
     found = simulate_priced(replace(tight, accelerator=Accelerator(shared_buffer=832)))
     assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 688, 720), ("inputs", "", 762, 778)]
     assert drawn(found, "outputs") == [("outputs", "", 730, 762), ("outputs", "", 837, 869), ("outputs", "", 944, 976)]

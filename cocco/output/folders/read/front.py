@@ -17,6 +17,7 @@ from cocco.output.folders.read.run import (
     networks_of,
     plans_of,
     read_run,
+    space_said,
     tile_rule_of,
 )
 from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES_FILE, About
@@ -53,6 +54,7 @@ class FrontRun:
     front: pandas.DataFrame  #: as pareto.csv
     points: pandas.DataFrame  #: as samples.csv
     placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
+    space: tuple[str, ...] = ()  #: as in Run
 
     @property
     def is_limited(self) -> bool:
@@ -91,7 +93,7 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
         result.get("status", str), result.get("samples", int),
         minimize, limits,
         common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
-        tuple(map(placing_of, told)),
+        tuple(map(placing_of, told)), space_said(result),
     )  # fmt: skip
 
 

@@ -77,6 +77,7 @@ class RunNetwork:
     metric: Metric = DEFAULT_METRIC  #: by which tiles and loop orders were chosen
     keep: tuple[RunKept, ...] = ()
     kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
+    any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +101,7 @@ class Run:
     points: pandas.DataFrame  #: as samples.csv, with "capacity", the bytes of all buffers of one core
     ranges: Ranges | None = None  #: sizes that cost as little
     placing: Placing | None = None  #: None: no addresses were sought
+    space: tuple[str, ...] = ()  #: the kinds of plans that the answer is the least among; empty where it is not said
 
 
 def read_run(folder: Path, about: About, result: Reader) -> Run:
@@ -111,8 +113,13 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
-        ranges_of(result), placing_of(result),
+        ranges_of(result), placing_of(result), space_said(result),
     )  # fmt: skip
+
+
+def space_said(result: Reader) -> tuple[str, ...]:
+    """Return the kinds of plans that a result names."""
+    return tuple(result.list_of("space", str)) if "space" in result.content else ()
 
 
 def plans_of(result: Reader) -> list[Reader]:
@@ -174,7 +181,8 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
         raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")
     saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
     return RunNetwork(
-        plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved
+        plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
+        plan.optional("any_schedule_bound_bytes"),
     )  # fmt: skip
 
 

@@ -11,7 +11,9 @@ from functools import cached_property
 from math import prod
 from typing import Any
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.bounds.floors.least import gap
+from cocco.bounds.kinds import kinds_of_plans
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
 from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
@@ -82,7 +84,7 @@ class WorkedOut:
         if not self._plans:
             return {}
         found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]}
+            evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
             for plan, evaluation in zip(*self._priced)
         ]
         if self.is_full and any("addresses" in plan.content for plan in self._plans):
@@ -90,6 +92,7 @@ class WorkedOut:
             found = [each | {"addresses": one.to_json()} for each, one in zip(found, maps)]
         search = self._limited() if "minimize" in self.result.content else self._explored()
         search |= buffer_bytes(self.machine)
+        search["space"] = kinds_of_plans(self.machine, self.settings.content.get("keep", "none"))
         if "networks" not in self.result.content:
             return found[0] | search
         return search | {"networks": [one | {"weight": w} for one, w in zip(found, self.problem.objective.weights)]}

@@ -9,7 +9,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
-from cocco.output.text.searches.search import no_plan_text
+from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text
 from cocco.problem.criteria import CRITERIA
 
 
@@ -32,7 +32,9 @@ def front_text(front: Front, exchange: str | None = None) -> str:
         for point in front.found
     ]
     heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
-    parts = [first, table(heads, rows, left=0), f"  search  {front.samples:,} samples, seed {front.seed}"]
+    search = f"  search  {front.samples:,} samples, seed {front.seed}"
+    among = among_text(front.space, front.found[0].accelerator, 10)
+    parts = [first, table(heads, rows, left=0), f"{among}\n{search}"]
     parts += [_point(point, front.objectives) + ": " + text for point in front.found for text in placing_text(point)]
     if exchange is not None:
         point = _point(front.cheapest(exchange), front.objectives)
@@ -57,6 +59,8 @@ def limited_text(limited: Limited) -> str:
     else:
         gap = 100 * (value - limited.lower_bound) / value
         quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound)}; the gap is {gap:.2f} %"
+    quality += "\n" + among_text(limited.space, limited.best.accelerator, 16)
+    quality += "".join("\n" + any_schedule_text(each, len(limited.networks) > 1) for each in limited.best.evaluations)
     parts = [
         f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
         f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",

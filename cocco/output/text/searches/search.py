@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from cocco.bounds.any_schedule import any_schedule_json
+from cocco.bounds.kinds import kinds_not_tried
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes
 from cocco.exploration.answers.lacking import least_memory
@@ -25,7 +27,7 @@ from cocco.output.text.plans.evaluation import energy_text, experts_text, subgra
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
-from simulator import Evaluation, Partition, evaluate
+from simulator import Accelerator, Evaluation, Partition, evaluate
 from workloads import Network
 from workloads.network.rewriting.repeats import repeat_text
 
@@ -133,6 +135,8 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     else:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
+    bound += "\n" + among_text(result.space, result.accelerator, 18)
+    bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
     first = int(result.points["cost"].to_numpy().argmin())
     if result.method == METHOD:
         which = "none better than a partition that it started from"
@@ -160,6 +164,26 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     found = [text for network in networks if (text := repeat_text(network))]
     lines += [f"  experts         {text}" for text in experts]
     return "\n".join([*lines, *(f"  repeats         {text}; equivalent layers are priced once" for text in found)])
+
+
+def among_text(space: Sequence[str], accelerator: Accelerator, width: int) -> str:
+    """Return which kinds of plans an answer is the least among, and which this machine leaves out."""
+    left_out = kinds_not_tried(accelerator)
+    lines = [f"{'  among':<{width}}{', '.join(space)}"]
+    if left_out:
+        lines.append(f"{'  not tried':<{width}}{', '.join(left_out)}: they are for one core")
+    return "\n".join(lines)
+
+
+def any_schedule_text(evaluation: Evaluation, is_named: bool) -> str:
+    """Return how far the traffic is from what any schedule must move."""
+    bound = any_schedule_json(evaluation)["any_schedule_bound_bytes"]
+    assert bound is not None, "it fits"
+    whose = f" of {evaluation.network}" if is_named else ""
+    if evaluation.ema_bytes <= bound:
+        return f"  any schedule    moves at least as much{whose} off chip: {bound:,} bytes"
+    above = 100 * (evaluation.ema_bytes / bound - 1)
+    return f"  any schedule    moves at least {bound:,} bytes{whose} off chip; this plan {above:.3g} % more"
 
 
 def cores_counted(result: Result) -> str:

@@ -14,13 +14,14 @@ from cocco.problem.problem import Problem
 
 
 def modify_node(problem: Problem, genome: Genome, stream: Stream) -> Genome:
-    """Move a random layer to the subgraph of a layer that it reads or feeds, or to a new one.
+    """Move a random layer to the subgraph of a layer that it is joined with, or to a new one.
 
-    Our choice: only subgraphs next to the layer are drawn (once per edge), because a subgraph must be connected.
+    Our choice: only subgraphs next to the layer are drawn (once per edge and per sibling), because a subgraph must be
+    connected.
     """
     labels = genome.labels
     v = stream.below(len(labels))
-    near = [labels[u] for u in (*problem.producers[v], *problem.consumers[v]) if labels[u] != labels[v]]
+    near = [labels[u] for u in problem.near(v) if labels[u] != labels[v]]
     choice = stream.below(len(near) + 1)
     changed = labels.copy()
     changed[v] = near[choice] if choice < len(near) else len(labels)
@@ -45,17 +46,20 @@ def split_subgraph(problem: Problem, genome: Genome, stream: Stream) -> Genome:
 
 
 def merge_subgraphs(problem: Problem, genome: Genome, stream: Stream) -> Genome:
-    """Merge the two subgraphs at the ends of a random edge, with those on paths between them.
+    """Merge the two subgraphs of a random pair of joined layers, with those on paths between them.
 
-    Our choice: subgraphs without an edge between them would not be connected, and one that runs after the first
-    and before the second would make a cycle that repair could only undo.
+    Our choice: subgraphs that nothing joins would not be connected, and one that runs after the first and before the
+    second would make a cycle that repair could only undo. Of siblings either may run first.
     """
     labels = genome.labels
-    crossing = [(p, v) for p, v in problem.edges if labels[p] != labels[v]]
+    crossing = [(i, p, v) for i, (p, v) in enumerate(problem.pairs) if labels[p] != labels[v]]
     if not crossing:
         return genome
-    p, v = crossing[stream.below(len(crossing))]
+    i, p, v = crossing[stream.below(len(crossing))]
     merged = between(problem, labels, labels[p], labels[v])
+    if i >= len(problem.edges):
+        back = between(problem, labels, labels[v], labels[p])
+        merged = [a or b or label in (labels[p], labels[v]) for label, (a, b) in enumerate(zip(merged, back))]
     return Genome(canonical([len(labels) if merged[label] else label for label in labels]), genome.capacities)
 
 

@@ -23,6 +23,10 @@ def split_disconnected(problem: Problem, labels: Sequence[int]) -> list[int]:
     for p, v in problem.edges:
         if labels[p] == labels[v]:
             _join(root, p, v)
+    for layers in problem.siblings:
+        met: dict[int, int] = {}  # of each subgraph, its first layer here
+        for v in layers:
+            _join(root, met.setdefault(labels[v], v), v)
     for v, above in enumerate(root):  # ascending: above, if another layer, has its final root
         root[v] = root[above]
     return root

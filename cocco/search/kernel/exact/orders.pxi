@@ -105,23 +105,32 @@ cdef int part_may_fit(Net* net, Machine* m, Goal* goal, Work* w, Book* book, Run
     return entry.fits
 
 
+cdef inline void take_part(Runs* r, i64 c, i64 run, u64* first, u64* second, i64* count, i64* name) noexcept nogil:
+    """Take over the part of a layer that is joined with a new one, if it is in the run and not taken over yet."""
+    cdef i64 old = r.part_of[c]
+    if r.stamp[c] != run or r.count[old] == 0:
+        return
+    first[0] += r.first[old]
+    second[0] += r.second[old]
+    count[0] += r.count[old]
+    r.count[old] = 0  # is part of the new one
+    name[0] = imin(name[0], old)
+
+
 cdef i64 extend(Graph* g, Runs* r, i64 start, i64 end, i64 parts, i64 run, i64* joined) noexcept nogil:
     """dynamic._with_layer: order[start] comes before the run; the number of parts, and the name of the part it is in."""
-    cdef i64 v = r.order[start], c, i, j, old, name = v, left = 0
+    cdef i64 v = r.order[start], i, j, k, name = v, left = 0
     cdef u64 first = print_first(v), second = print_second(v)
     cdef i64 count = 1
     r.stamp[v] = run
     r.part_of[v] = v
     for j in range(g.consumer_start[v], g.consumer_start[v + 1]):
-        c = g.consumers[j]
-        if r.stamp[c] != run or r.count[r.part_of[c]] == 0:
-            continue
-        old = r.part_of[c]
-        first += r.first[old]
-        second += r.second[old]
-        count += r.count[old]
-        r.count[old] = 0  # is part of the new one
-        name = imin(name, old)
+        take_part(r, g.consumers[j], run, &first, &second, &count, &name)
+    for i in range(g.sets_of_start[v], g.sets_of_start[v + 1]):
+        k = g.sets_of[i]
+        for j in range(g.sibling_start[k], g.sibling_start[k + 1]):
+            if g.siblings[j] != v:
+                take_part(r, g.siblings[j], run, &first, &second, &count, &name)
     for i in range(parts):
         if r.count[r.names[i]]:
             r.names[left] = r.names[i]
@@ -191,7 +200,7 @@ cdef void read_cut(Graph* g, Runs* r, i64* labels, i64* run) noexcept nogil:
 
 cdef void dissolve(Graph* g, Bench* b, const i64* labels, i64* changed, u64* stream) noexcept nogil:
     """dynamic._dissolved; members of the subgraphs are listed in b."""
-    cdef i64 label = labels[below(stream, g.size)], rounds = below(stream, 4), v, j, near, i, pick
+    cdef i64 label = labels[below(stream, g.size)], rounds = below(stream, 4), v, j, k, near, i, pick
     memcpy(changed, labels, g.size * sizeof(i64))
     for i in range(rounds):
         for v in range(g.size):
@@ -203,6 +212,9 @@ cdef void dissolve(Graph* g, Bench* b, const i64* labels, i64* changed, u64* str
                 b.flag2[labels[g.producers[j]]] = 1
             for j in range(g.consumer_start[v], g.consumer_start[v + 1]):
                 b.flag2[labels[g.consumers[j]]] = 1
+            for k in range(g.sets_of_start[v], g.sets_of_start[v + 1]):
+                for j in range(g.sibling_start[g.sets_of[k]], g.sibling_start[g.sets_of[k] + 1]):
+                    b.flag2[labels[g.siblings[j]]] = 1
             v = b.next[v]
         b.flag2[label] = 0
         near = 0

@@ -110,6 +110,9 @@ cdef class KeptSearch:
     cdef u64* consumers     # by tensor
     cdef i64* first_word    # of these, by tensor: others are empty
     cdef i64* end_word
+    cdef u64* joined        # by layer: its readers and siblings
+    cdef i64* first_joined  # words of these
+    cdef i64* end_joined
     cdef u64* crosses       # tensors that every plan writes to DRAM and reads there
     cdef Pattern* patterns  # for windows of all layers
     cdef i64 pattern_count
@@ -126,7 +129,7 @@ cdef class KeptSearch:
     cdef u64* ancestors     # by layer, itself included
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
-    cdef u64* alone         # layers that share a subgraph with none of their readers, where nothing may be kept
+    cdef u64* alone         # layers that share a subgraph with no reader and no sibling, where nothing may be kept
     cdef u64* at_once       # those of them that run as soon as they may
     # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
     cdef i64 inside_count
@@ -134,6 +137,7 @@ cdef class KeptSearch:
     cdef i64 read_count     # tensors that its layers read
     cdef i64* read_here
     cdef u64* readers       # by tensor
+    cdef u64* beside        # by layer: those of the window that are joined with it, without what it reads
     cdef u64* beyond
     cdef u64* start         # three rows, as a state
     cdef u64* goal
@@ -202,6 +206,22 @@ cdef class KeptSearch:
                 if u < n:
                     for i in range(words):
                         self.ancestors[v * words + i] |= self.ancestors[u * words + i]
+        self.joined = <u64*>self.held(np.zeros(n * words), np.uint64)
+        for v in range(n):
+            memcpy(self.joined + v * words, self.consumers + v * words, words * sizeof(u64))
+            for j in range(kernel.graph.sets_of_start[v], kernel.graph.sets_of_start[v + 1]):
+                for i in range(
+                    kernel.graph.sibling_start[kernel.graph.sets_of[j]],
+                    kernel.graph.sibling_start[kernel.graph.sets_of[j] + 1],
+                ):
+                    put(self.joined + v * words, kernel.graph.siblings[i])
+            take_out(self.joined + v * words, v)
+        self.first_joined = <i64*>self.held(np.full(n, words), np.int64)
+        self.end_joined = <i64*>self.held(np.zeros(n), np.int64)
+        for v in range(n):
+            for i in range(words):
+                if self.joined[v * words + i]:
+                    self.first_joined[v], self.end_joined[v] = imin(self.first_joined[v], i), i + 1
         # np.empty takes address space, not memory, until it is written to
         self.make_sets(&self.states, self.state_room, 3 * words)
         self.cost = <double*>self.room_for(self.state_room, np.float64)
@@ -229,6 +249,7 @@ cdef class KeptSearch:
         self.tie = <i64*>self.held(np.full(tensors, -1), np.int64)
         self.inside, self.read_here = <i64*>self.room_for(n), <i64*>self.room_for(tensors)
         self.readers, self.beyond = <u64*>self.room_for(tensors * words), <u64*>self.room_for(words)
+        self.beside = <u64*>self.room_for(n * words)
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
@@ -419,6 +440,9 @@ cdef class KeptSearch:
             if has(self.goal, u) and not has(self.start, u):
                 self.inside[self.inside_count] = u
                 self.inside_count += 1
+        for u in range(self.size):
+            for i in range(words):
+                self.beside[u * words + i] = self.joined[u * words + i] & self.goal[i] & ~self.start[i]
         self.read_count = 0
         for u in range(self.kernel.net.tensors):
             is_read = False

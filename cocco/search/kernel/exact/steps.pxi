@@ -15,13 +15,15 @@ cdef int go_on(KeptSearch s, i64 state) except -1:
 
 cdef int find_alone(KeptSearch s) except -1:
     """Memo._alone"""
-    cdef i64 u, v, w, j, count
+    cdef i64 u, v, w, count
     for u in range(s.size):
         put(s.alone, u)
-        for j in range(s.kernel.graph.consumer_start[u], s.kernel.graph.consumer_start[u + 1]):
-            v, count = s.kernel.graph.consumers[j], 0
-            for w in range(u, v + 1):
-                if has(s.ancestors + v * s.words, w) and has(s.ancestors + w * s.words, u):
+        for v in range(s.size):
+            if not has(s.joined + u * s.words, v):
+                continue
+            count = 0
+            for w in range(imin(u, v), imax(u, v) + 1):
+                if w == u or w == v or has(s.ancestors + v * s.words, w) and has(s.ancestors + w * s.words, u):
                     s.ids[count] = w
                     count += 1
             if may_fit(&s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory):
@@ -128,7 +130,7 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
     cdef i64 words = s.words, first = 0, each, v, i, k, top, number, count, size, alone
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
-    cdef u64* readers = s.spare + words
+    cdef u64* near = s.spare + words
     cdef u64* group
     s.begin[downset] = s.listed_count
     s.stamp += 1
@@ -161,14 +163,14 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
             if alone >= 0:
                 break
             group = s.groups.members + number * words
-            memset(readers, 0, words * sizeof(u64))
+            memset(near, 0, words * sizeof(u64))
             count = list_set(group, words, s.ids)
             for k in range(count):
-                for i in range(s.first_word[s.ids[k]], s.end_word[s.ids[k]]):
-                    readers[i] |= s.readers[s.ids[k] * words + i]
+                for i in range(s.first_joined[s.ids[k]], s.end_joined[s.ids[k]]):
+                    near[i] |= s.beside[s.ids[k] * words + i]
             for i in range(words):
-                readers[i] &= ~group[i]
-            count = list_set(readers, words, s.ids)
+                near[i] &= ~(group[i] | executed[i])
+            count = list_set(near, words, s.ids)
             for k in range(count):
                 size = 0
                 for i in range(words):

@@ -20,13 +20,13 @@ cdef class Orders:
         cdef i64* at
         self.kernel, self.scratch, self.memo, self.run = kernel, Scratch(kernel), memo, 0
         self.book.size, self.book.count, self.book.priced = _index_size(512 * n), 0, 0
-        self.block[0] = calloc(38 * n + 2 * edges, sizeof(i64))
+        self.block[0] = calloc(38 * n + edges + kernel.graph.pairs + kernel.graph.sets, sizeof(i64))
         self.block[1] = calloc(2 * n, sizeof(double))
         self.block[2] = calloc(self.book.size, sizeof(Known))
         if NULL in (self.block[0], self.block[1], self.block[2]):
             raise MemoryError("no memory for iterated order DP")
         self.book.known = <Known*>self.block[2]
-        at = lay_out_bench(&self.bench, <i64*>self.block[0], n, edges)
+        at = lay_out_bench(&self.bench, <i64*>self.block[0], n, &kernel.graph)
         self.runs.order, self.runs.part_of, self.runs.stamp = take(&at, n), take(&at, n), take(&at, n)
         self.runs.names, self.runs.count, self.runs.begin = take(&at, n), take(&at, n), take(&at, n)
         self.runs.members, self.runs.labels = take(&at, n), take(&at, n)

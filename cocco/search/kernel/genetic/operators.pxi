@@ -47,8 +47,14 @@ cdef i64 normal_step(u64* state, i64 deviation) noexcept nogil:
 cdef struct Graph:  # layers only, of the union: cocco.problem.problem.Problem
     i64 size
     i64 edges
-    i64* source         # of each edge: producer
+    i64 pairs           # of joined layers: the edges, then siblings
+    i64* source         # of each pair: the earlier layer, of an edge the producer
     i64* target
+    i64 sets            # of siblings
+    i64* siblings
+    i64* sibling_start
+    i64* sets_of        # by layer, those that have it
+    i64* sets_of_start
     i64* producers
     i64* producer_start
     i64* consumers
@@ -82,7 +88,8 @@ cdef struct Bench:  # scratch space of the operators, one per thread
     Print* prints       # of each of these groups, where they are priced
     i64* order
     i64* place
-    i64* crossing       # edges
+    i64* crossing       # pairs
+    i64* met            # by set of siblings, a layer; else below 0
 
 
 cdef void list_members(const i64* labels, i64 size, Bench* b) noexcept nogil:
@@ -137,6 +144,8 @@ cdef i64 connected_parts(Graph* g, Bench* b, const i64* group, i64 count, i64* i
             p = g.producers[j]
             if b.flag2[p]:
                 join(b.root, p, v)
+    if g.sets:
+        join_siblings(g, b, group, count)
     for i in range(count):
         b.flag2[group[i]] = 0
     for i in range(count):  # a root is the smallest layer of its part, so it comes first
@@ -156,9 +165,24 @@ cdef i64 connected_parts(Graph* g, Bench* b, const i64* group, i64 count, i64* i
     return parts
 
 
+cdef void join_siblings(Graph* g, Bench* b, const i64* group, i64 count) noexcept nogil:
+    """Join the layers of a group that a set of siblings has."""
+    cdef i64 i, j, k
+    for i in range(count):
+        for j in range(g.sets_of_start[group[i]], g.sets_of_start[group[i] + 1]):
+            k = g.sets_of[j]
+            if b.met[k] < 0:
+                b.met[k] = group[i]
+            else:
+                join(b.root, b.met[k], group[i])
+    for i in range(count):
+        for j in range(g.sets_of_start[group[i]], g.sets_of_start[group[i] + 1]):
+            b.met[g.sets_of[j]] = -1
+
+
 cdef void split_disconnected(Graph* g, Bench* b, i64* labels) noexcept nogil:
     """Producers come first, so a layer is joined to roots that are known, and the root of a root is final in the end."""
-    cdef i64 v, j, p, root, other
+    cdef i64 v, j, k, p, root, other
     for v in range(g.size):
         root = b.root[v] = v
         for j in range(g.producer_start[v], g.producer_start[v + 1]):
@@ -166,6 +190,15 @@ cdef void split_disconnected(Graph* g, Bench* b, i64* labels) noexcept nogil:
             if labels[p] == labels[v]:
                 other = find(b.root, p)
                 b.root[imax(root, other)] = root = imin(root, other)
+    if g.sets:
+        memset(b.flag, 0, g.size * sizeof(i64))  # by subgraph: of which set its layer in b.place is
+    for k in range(g.sets):
+        for j in range(g.sibling_start[k], g.sibling_start[k + 1]):
+            v = g.siblings[j]
+            if b.flag[labels[v]] == k + 1:
+                join(b.root, b.place[labels[v]], v)
+            else:
+                b.flag[labels[v]], b.place[labels[v]] = k + 1, v
     for v in range(g.size):
         labels[v] = b.root[v] = b.root[b.root[v]]
 
@@ -306,23 +339,38 @@ cdef void crossover(
             u = chosen.next[u]
 
 
-cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 v = below(stream, g.size), j, near = 0, choice, u
+cdef inline void look_near(const i64* labels, i64 u, i64 mine, i64* near, i64 choice, i64* found) noexcept nogil:
+    """Count a layer of another subgraph; that of the one with this number is found."""
+    if labels[u] != mine:
+        if near[0] == choice:
+            found[0] = labels[u]
+        near[0] += 1
+
+
+cdef i64 near_subgraph(Graph* g, const i64* labels, i64 v, i64 choice, i64* count) noexcept nogil:
+    """The subgraph of the layer with this number among those that are joined with a layer and in another; else g.size."""
+    cdef i64 i, j, k, found = g.size
+    count[0] = 0
     for j in range(g.producer_start[v], g.producer_start[v + 1]):
-        if labels[g.producers[j]] != labels[v]:
-            b.group[near] = labels[g.producers[j]]
-            near += 1
+        look_near(labels, g.producers[j], labels[v], count, choice, &found)
     for j in range(g.consumer_start[v], g.consumer_start[v + 1]):
-        if labels[g.consumers[j]] != labels[v]:
-            b.group[near] = labels[g.consumers[j]]
-            near += 1
-    choice = below(stream, near + 1)
-    labels[v] = b.group[choice] if choice < near else g.size
+        look_near(labels, g.consumers[j], labels[v], count, choice, &found)
+    for i in range(g.sets_of_start[v], g.sets_of_start[v + 1]):
+        k = g.sets_of[i]
+        for j in range(g.sibling_start[k], g.sibling_start[k + 1]):
+            look_near(labels, g.siblings[j], labels[v], count, choice, &found)
+    return found
+
+
+cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 v = below(stream, g.size), near
+    near_subgraph(g, labels, v, -1, &near)
+    labels[v] = near_subgraph(g, labels, v, below(stream, near + 1), &near)
     canonical(labels, g.size, b)
 
 
 cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v, u, j, old, new, top = 1
+    cdef i64 e = crossing_pair(g, labels, g.edges, b.crossing, stream), v, u, j, old, new, top = 1
     cdef i64* near
     cdef i64* begin
     if e < 0:
@@ -345,10 +393,10 @@ cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept no
     canonical(labels, g.size, b)
 
 
-cdef i64 crossing_edge(Graph* g, const i64* labels, i64* found, u64* stream) noexcept nogil:
-    """A random edge between two subgraphs, -1 if there is none."""
+cdef i64 crossing_pair(Graph* g, const i64* labels, i64 pairs, i64* found, u64* stream) noexcept nogil:
+    """A random one of the first pairs between two subgraphs, -1 if there is none."""
     cdef i64 e, crossing = 0
-    for e in range(g.edges):  # each is written, and kept where it crosses: a branch would be a guess
+    for e in range(pairs):  # each is written, and kept where it crosses: a branch would be a guess
         found[crossing] = e
         crossing += labels[g.source[e]] != labels[g.target[e]]
     return found[below(stream, crossing)] if crossing else -1
@@ -397,16 +445,23 @@ cdef void reach(Graph* g, Bench* b, const i64* labels, i64 forward, i64 start, i
 
 
 cdef void merge_subgraphs(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v
+    cdef i64 e = crossing_pair(g, labels, g.pairs, b.crossing, stream), v, first, second
     if e < 0:
         return
+    first, second = labels[g.source[e]], labels[g.target[e]]
     list_members(labels, g.size, b)
-    reach(g, b, labels, 1, labels[g.source[e]], b.waits)
-    reach(g, b, labels, 0, labels[g.target[e]], b.done)
+    reach(g, b, labels, 1, first, b.waits)
+    reach(g, b, labels, 0, second, b.done)
     for v in range(g.size):
         if b.waits[labels[v]] and b.done[labels[v]]:
             b.spare[v] = g.size
         else:
             b.spare[v] = labels[v]
+    if e >= g.edges:  # of siblings the later may run first
+        reach(g, b, labels, 1, second, b.waits)
+        reach(g, b, labels, 0, first, b.done)
+        for v in range(g.size):
+            if labels[v] == first or labels[v] == second or b.waits[labels[v]] and b.done[labels[v]]:
+                b.spare[v] = g.size
     memcpy(labels, b.spare, g.size * sizeof(i64))
     canonical(labels, g.size, b)

@@ -6,7 +6,7 @@ cdef struct FloorEntry:  # the least need of a subgraph: cocco.search.keeping.ge
     i64 weights         # of the activation buffer
     int32_t count       # of layers; 0: empty
     int32_t inputs
-    i64 is_passing      # of a single layer beside a weight buffer that does not hold its weights
+    i64 is_passing      # of a layer, or a nest, beside a weight buffer that does not hold its weights
 
 
 cdef struct KeptEntry:  # the price of a step
@@ -49,8 +49,14 @@ cdef inline u64 hash_more(u64 h, u64 value) noexcept nogil:
 
 
 cdef inline bint is_passing(Net* net, Machine* m, const i64* layers, i64 count, i64 weight_capacity) noexcept nogil:
-    """Whether a layer runs alone beside a weight buffer that does not hold its weights."""
-    return count == 1 and m.has_loops and not m.is_shared and net.weight_bytes[layers[0]] > weight_capacity
+    """Whether a layer runs alone, or a nest, beside a weight buffer that does not hold its weights."""
+    cdef Nest* nest
+    if m.is_shared or not m.has_loops:
+        return False
+    if count == 1:
+        return net.weight_bytes[layers[0]] > weight_capacity
+    nest = nest_of(net, layers, count)
+    return nest is not NULL and nest.weights > weight_capacity
 
 
 cdef u64 ask_floor(Net* net, Machine* m, KeptMemo* memo, const i64* layers, i64 count, i64 weight_capacity) noexcept nogil:
@@ -97,6 +103,7 @@ cdef int floor_of(
 ) noexcept nogil:
     """Decoder._new_floor: what each local tensor takes, and the weights; the subgraph is left in w."""
     cdef i64 i, u, need, words, passing, held, side = m.tiles[m.tile_count - 1]
+    cdef Nest* nest
     cdef int status
     collect(net, w, layers, count)
     need = dealt_weights(net, m, w)
@@ -119,6 +126,12 @@ cdef int floor_of(
             takes[0], need = m.alignment * m.samples, ceil_div(need, words)
             for i in range(1, w.subgraph.tensor_count):
                 takes[i] = net.whole[w.subgraph.tensors[i]]
+    elif m.has_loops:
+        nest = nest_of(net, layers, count)
+        if nest is not NULL and (must_pass or held - (0 if m.is_shared else need) > nest.least):
+            for i in range(w.subgraph.tensor_count):
+                takes[i] = 0
+            takes[0], need = nest.least, 0
     weights[0] = need if m.is_shared else 0
     return FITS
 

@@ -1,6 +1,8 @@
 # The face of loop orders to Python: layers in machine integers, and what their tiles meet
 
-ORDERS = ("TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB", "TM", "TW", "TS", "MT")
+ORDERS = (
+    "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB", "HP", "TM", "TW", "TS", "MT",
+)
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
 METRICS = ("ema", "energy", "latency")
 NUMBERS = (  # the fields of a Chain in C
@@ -111,6 +113,12 @@ cdef class LoopLayers:
             into.grids[i] = grids + 1 + i
         if layer.kind == "chain":
             self._fill_chain(into, layer.chain)
+        if layer.kind == "heads":
+            into.heads.groups, into.heads.sharing = layer.heads.groups, layer.heads.sharing
+            for i, each in enumerate(layer.heads.operands):
+                into.heads.operands[i] = each._asdict()
+            for i, rows in enumerate(layer.heads.rows):
+                into.heads.rows[i] = rows
 
     cdef _fill_chain(self, LoopLayer* into, chain):
         """What the loops of a chain are about, and what its tiles need."""
@@ -192,10 +200,15 @@ def _most_moved(layer):
     if layer.kind == "attention":
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)
         moved += outputs * layer.keys * (sum(channels) + layer.outputs // part.outputs * sums)
+    if layer.kind == "heads":
+        rows, heads = max(layer.heads.rows) + outputs, layer.heads.groups * layer.heads.sharing
+        widest = max(layer.producers) + layer.outputs + heads * (part.reduction + word) + word
+        moved += 8 * heads * outputs * (rows * widest + layer.keys * (layer.keys + widest) + layer.weights)
     if layer.kind == "chain":
         moved += _most_of_chain(layer)
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
+    most_bits += sum(each.bits for each in layer.heads.operands) if layer.heads else 0
     moved += sum(layer.epilogue)
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)
 

@@ -55,7 +55,7 @@ def check(seed: int, most_layers: int, share: float, monkeypatch: pytest.MonkeyP
     capacity = int(problem.accelerator.activation_capacity * share) // 8 * 8
     priced = question._replace(price=lru_cache(None)(question.price))
     plans = []
-    for order in all_orders(question.network):
+    for order in all_orders(question.network, question.connected):
         for spans in all_spans(question.network, order) if question.may_keep else [[]]:
             cost = cost_of_plan(priced, order, spans)
             if cost < below:

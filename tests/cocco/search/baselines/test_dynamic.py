@@ -32,10 +32,13 @@ def test_the_cheapest_cut_is_found():
 
 
 def test_a_run_that_is_not_connected_is_charged_by_its_parts():
-    """In the order 0, 1, 2, 3 of two chains 0-2 and 1-3, the run of all four is two subgraphs."""
-    problem = fixed(dag([[], [], [0], [1]]))
-    costs = priced(problem, {(0, 2): 15, (1, 3): 14})
+    """In the order 0, 1, 2, 3 of two chains 0-2 and 1-3 the run of all four is two subgraphs, one as both read x."""
+    problem = fixed(dag([[], [], [0], [1]]), connected="paper")
+    costs = priced(problem, {(0, 2): 15, (1, 3): 14, (0, 1, 2, 3): 1})
     assert dynamic(problem, costs, [0, 1, 2, 3]) == ([0, 1, 0, 1], 29.0)
+    problem = fixed(dag([[], [], [0], [1]]))
+    costs = priced(problem, {(0, 2): 15, (1, 3): 14, (0, 1, 2, 3): 28})
+    assert dynamic(problem, costs, [0, 1, 2, 3]) == ([0, 0, 0, 0], 28.0)
 
 
 def test_a_run_goes_on_past_a_subgraph_that_does_not_fit():

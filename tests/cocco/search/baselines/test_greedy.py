@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from itertools import permutations
 
 import networkx as nx
 
@@ -12,6 +13,7 @@ from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
+from simulator.connected import CONNECTED
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag, diamond, fixed, priced
 
@@ -53,7 +55,8 @@ def test_the_choices_are_those_of_the_definition():
     """The definition, word for word, with networkx: prices are drawn, so that pairs are freed by other fusions."""
     for seed in range(40):
         rng = random.Random(seed)
-        problem = fixed(dag([rng.sample(range(v), min(v, rng.randint(0, 3))) for v in range(12)]))
+        network = dag([rng.sample(range(v), min(v, rng.randint(0, 3))) for v in range(12)])
+        problem = fixed(network, connected=CONNECTED[seed % 2])
         costs = SubgraphCosts(problem)
         costs.costs = lambda group: random.Random(f"{seed} {group}").randint(4, 6) * len(group) ** 0.8  # noqa: B023
         costs.may_fit = lambda group: True
@@ -64,14 +67,18 @@ def _fused_by_definition(problem: Problem, costs: SubgraphCosts) -> list[int]:
     labels = list(range(problem.size))
     while True:
         graph = nx.DiGraph([(labels[u], labels[v]) for u, v in problem.edges if labels[u] != labels[v]])
+        graph.add_nodes_from(labels)
+        pairs = {(labels[u], labels[v]) for each in problem.siblings for u, v in permutations(each, 2)}
+        beside = {(u, v) for u, v in pairs if u < v and not {(u, v), (v, u)} & {*graph.edges}}
         found, chosen = 0.0, None
-        for first, second in sorted(graph.edges):
+        for first, second in sorted({*graph.edges, *beside}):
             members = {label: tuple(v for v in range(problem.size) if labels[v] == label) for label in (first, second)}
             saved = math.fsum(costs.costs(each) for each in members.values())
             saved -= costs.costs(tuple(sorted(members[first] + members[second])))
             others = graph.copy()
-            others.remove_edge(first, second)
-            if saved > found and not nx.has_path(others, first, second):
+            if (first, second) in graph.edges:
+                others.remove_edge(first, second)
+            if saved > found and not nx.has_path(others, first, second) and not nx.has_path(others, second, first):
                 found, chosen = saved, (first, second)
         if chosen is None:
             return labels

@@ -22,7 +22,7 @@ from tests.helpers.kept_questions import random_question
 
 def some_plans(seed: int, question, count: int) -> list[Route]:
     """Return a few plans that fit, of all there are."""
-    found, rng, orders = [], random.Random(seed), list(all_orders(question.network))
+    found, rng, orders = [], random.Random(seed), list(all_orders(question.network, question.connected))
     for order in rng.sample(orders, min(8, len(orders))):
         spans = list(islice(all_spans(question.network, order), 300)) if question.may_keep else [[]]
         for each in rng.sample(spans, min(12, len(spans))):
@@ -139,7 +139,7 @@ def test_orders_are_orders():
     """Each of the three is one in which the subgraphs can run."""
     for seed in range(40):
         question = random_question(seed, 6)
-        groups = next(all_orders(question.network))
+        groups = next(all_orders(question.network, question.connected))
         for order in several_orders(question.network, groups, question.whole):
             assert sorted(order) == sorted(groups)
             done = set(range(len(question.network.layers), len(question.network.tensors)))

@@ -19,6 +19,7 @@ from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
 from tests.helpers.every_kind import every_kind
 from tests.helpers.random_epilogue import random_followed
+from tests.helpers.random_heads import random_heads
 from tests.helpers.random_kept import random_kept_plan, random_order, random_spans
 from tests.helpers.random_problems import random_net, random_problem
 from tests.helpers.random_tables import with_tables
@@ -96,11 +97,11 @@ def test_engines_agree_where_layers_do_not_fit(metric):
 
 @pytest.mark.parametrize("metric", ["ema", "energy"])
 def test_engines_agree_on_nests(metric):
-    """Dense layers with an epilogue, gates, norms and maps that leave in between, each in two memories."""
+    """Dense layers with an epilogue, gates, norms and maps that leave; heads with projections: each in two memories."""
     fits = 0
     for seed in range(150):
         rng = random.Random(seed)
-        network = random_followed(rng)
+        network = rng.choice((random_followed, random_followed, random_heads))(rng)
         for layers in PricingRules(Geometry(network), Accelerator(shared_buffer=1), "exact").nests:
             alone = [(v,) for v in range(len(network.layers)) if v not in layers]
             order = random_order(network, Partition.from_ids(network, [layers, *alone]), rng)

@@ -95,7 +95,8 @@ def test_ctrl_c_ends_a_search_soon(name):
     network, size = many(40, shapes=40), 80_000
     if name == "transformer":
         network, size = workloads.load("transformer"), 896 * 1024
-    problem = on_hardware(network, Accelerator(shared_buffer=size, max_regions=None), metric="ema")
+    machine = Accelerator(shared_buffer=size, max_regions=None, connected="paper")
+    problem = on_hardware(network, machine, metric="ema")
 
     def stop(*_):
         raise KeyboardInterrupt
