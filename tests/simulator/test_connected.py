@@ -64,7 +64,7 @@ def test_the_papers_rule_refuses_it_and_names_itself():
 
 
 def check(seeds) -> tuple[int, int, int]:
-    """Execute plans; return how many subgraphs no edge connects, of them by a concatenation alone, on cores."""
+    """Execute plans; return how many subgraphs ran that no edge connects; by a concatenation alone; on cores."""
     ran = alone = cores = 0
     for seed in seeds:
         network, plan, machine = random_siblings(seed)
