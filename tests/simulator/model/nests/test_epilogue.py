@@ -14,7 +14,8 @@ from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer.chain import _checked as checked_chain
 from simulator.execution.layer.chain import _chip as chip_of
 from simulator.execution.layer.chain import count_of_chain, run_chain_scaled, run_counted_chain
-from simulator.execution.layer.value.chain import ChainProblem, run_chain
+from simulator.execution.layer.chained.problem import ChainProblem
+from simulator.execution.layer.chained.run import run_chain
 from simulator.execution.layer.value.epilogue import Epilogue as Behind
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import can_run, least_room, needs
