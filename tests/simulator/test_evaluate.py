@@ -93,7 +93,8 @@ def test_a_subgraph_that_does_not_fit_says_what_it_needs():
     (short,) = result.infeasible
     assert short.layers == ("a", "b", "c") and (short.needed_bytes, short.available_bytes) == (832, 800)
     assert "832" in str(short) and "global buffer" in str(short)
-    (short,) = price(chain(), [["a", "b"]], Accelerator(global_buffer=8 * KiB, weight_buffer=3455)).infeasible
+    held = Accelerator(global_buffer=8 * KiB, weight_buffer=3455, plans="paper")
+    (short,) = price(chain(), [["a", "b"]], held).infeasible
     assert (short.needed_bytes, short.available_bytes) == (3456, 3455) and "weight" in short.reason
     (short,) = price(chain(), [["a", "b", "c"]], Accelerator(shared_buffer=4799)).infeasible
     assert (short.needed_bytes, short.available_bytes) == (832 + 3968, 4799)

@@ -98,7 +98,7 @@ def test_a_position_that_moves_again_or_never_is_caught():
 
 def priced(tile):
     """Return the model of a residual block, its network at full scale, and its price with another tile."""
-    chip = Accelerator(shared_buffer=64 * KiB)
+    chip = Accelerator(shared_buffer=64 * KiB, plans="paper")
     model = SubgraphModel(PricingRules(Geometry(residual()), chip, "exact"), range(3))
     return model, Scaled(residual(), 1), model.price(64 * KiB, 0)._replace(tile=tile)
 
