@@ -112,7 +112,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
     if not problem.buffers and machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact":
         prices = alone_prices(problem, [*[(v,) for v in range(problem.size)], *hulls.nests])
     found, fitting = [], set(hulls.nests)
-    for rules, offset in zip(problem.rules, problem.offsets):
+    for i, (rules, offset) in enumerate(zip(problem.rules, problem.offsets)):
         layers = once_each(rules)
         for v, once in enumerate(layers):
             if (offset + v,) in prices:
@@ -120,7 +120,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
                 least = _of_layer(rules, v, prices[offset + v,], room)
                 layers[v] = Buffered(*map(max, zip(once, least)))
         nests = dict[Group, Own]()
-        for nest, own in least_of_nests(rules):
+        for nest, own in least_of_nests(problem, i).items():
             group = tuple([offset + v for v in nest])
             if group in fitting:
                 nests[nest] = own_of(prices[group]) if group in prices else own
