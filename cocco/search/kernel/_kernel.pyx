@@ -22,6 +22,7 @@ import numpy as np
 
 from cocco.search.kernel._model import _kept_numbers
 from simulator.mapping.closed import cycles_of_lanes
+from simulator.model.equivalence import Alike
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.nests.epilogue import room_of
 from simulator.model.schemes.ways import dealt_layer
@@ -149,7 +150,10 @@ cdef class Kernel:
         """The nests of all networks, and by layer those that contain it."""
         found, at = _nests_of(problem), [[] for _ in range(problem.size)]
         self.net.nests = <Nest*>self._hold([0] * (len(found) * (sizeof(Nest) // sizeof(i64))))
+        alike = {i: Alike(problem.rules[i]) for i, _ in found}
+        numbers = {}
         for k, (i, layers) in enumerate(found):
+            self.net.nests[k].alike = numbers.setdefault((i, alike[i].key(layers)), len(numbers) + 1)
             rules, offset = problem.rules[i], problem.offsets[i]
             smallest = needs(rules.loops_of(layers))
             ids = [offset + v for v in layers]
@@ -422,7 +426,7 @@ cdef class Scratch:
     cdef Bench other
     cdef Row* totals
     cdef Memo memo
-    cdef void* block[5]
+    cdef void* block[6]
     cdef Keeping kept
     cdef Keeping* keeping   # NULL where nothing may stay on chip
     cdef object held        # arrays behind its pointers
@@ -436,13 +440,15 @@ cdef class Scratch:
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(n, sizeof(Print))
-        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4]):
+        self.block[5] = calloc(NEST_PRICES, sizeof(NestPrice))
+        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4], self.block[5]):
             raise MemoryError("no memory for the kernel's scratch space")
         self.totals = <Row*>self.block[2]
         self.memo.entries, self.memo.layer = <Entry*>self.block[3], <Print*>self.block[4]
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
+        self.work.known = <NestPrice*>self.block[5]
         at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
         lay_out_bench(&self.other, at, n, &kernel.graph)
         self.keeping, self.held = NULL, []
@@ -490,7 +496,7 @@ cdef class Scratch:
         k.memo.price_arena = <int32_t*>self._hold(KEPT_ARENA, 4)
 
     def __dealloc__(self):
-        for i in range(5):
+        for i in range(6):
             free(self.block[i])
 
 

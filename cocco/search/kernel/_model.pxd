@@ -68,6 +68,20 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 operation_extra
 
 
+cdef enum:
+    NEST_PRICES = 1 << 12
+
+
+cdef struct NestPrice:  # of nests that cost the same, in this memory beside these kept tensors
+    i64 alike           # 0: none yet
+    i64 left            # bytes of the activation buffer that are left
+    i64 activations
+    i64 weights
+    u64 kept            # three bits for each tensor; 0 where none is kept
+    i64 status
+    Row row
+
+
 cdef struct Work:  # scratch space of one thread; arrays by tensor id
     i64 stamp
     i64* seen           # stamp of the last subgraph that a layer was in, below 0 where it was an input
@@ -90,6 +104,7 @@ cdef struct Work:  # scratch space of one thread; arrays by tensor id
     i64 inputs
     i64 outputs
     i64 arriving        # bytes of inputs that are loaded to be kept
+    NestPrice* known    # by what they are of
 
 
 cdef struct Kept:  # simulator.model.kept.Kept: sets of tensor ids, rows of 64-bit words

@@ -30,6 +30,7 @@ cdef struct Nest:       # layers in one loop nest: simulator.model.nests; its lo
     i64* needs
     i64 least           # bytes of the activation buffer, if the other is ample
     i64 weights         # bytes of all
+    i64 alike           # the same, from 1, for nests that cost the same: simulator.model.equivalence
 
 
 cdef struct Geometry:   # by tensor id, layers first

@@ -28,6 +28,7 @@ cdef int price_beside(
     cdef Best best
     cdef LoopLayer layer
     cdef LoopLayer* loops = NULL
+    cdef NestPrice* known = NULL
     cdef int status
     collect(net, w, layers, count)
     if kept is not NULL:
@@ -39,6 +40,11 @@ cdef int price_beside(
         return SHORT
     if m.has_loops:
         place = layers[0] if count == 1 else place_of_nest(net, layers, count, kept)
+    if place >= 0 and count > 1:
+        known = known_nest(net, w, net.nests[place - net.count].alike, left, memory, kept)
+        if known is not NULL and known.status >= 0:
+            row[0] = known.row
+            return <int>known.status
     if place >= 0:
         loops = &net.loops[place]
         if kept is not NULL:
@@ -51,7 +57,32 @@ cdef int price_beside(
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
-    return price_ways(net, m, w, left, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
+    status = price_ways(net, m, w, left, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
+    if known is not NULL:
+        known.row, known.status = row[0], status
+    return status
+
+
+cdef NestPrice* known_nest(Net* net, Work* w, i64 alike, i64 left, Memory* memory, Kept* kept) noexcept nogil:
+    """Where the price of such a nest is kept, with a status below 0 if it is not known; NULL where none is kept."""
+    cdef u64 signature = 0, h
+    cdef i64 u
+    cdef NestPrice* found
+    if kept is not NULL:
+        if w.subgraph.tensor_count > 20:
+            return NULL
+        signature = 1
+        for u in w.subgraph.tensors[:w.subgraph.tensor_count]:
+            signature = signature << 3 | has(kept.on_chip, u) << 2 | has(kept.loaded, u) << 1 | has(kept.written, u)
+    h = (<u64>alike * 0x9E3779B97F4A7C15ULL ^ <u64>left) * 0xD1342543DE82EF95ULL ^ signature
+    h = (h ^ <u64>memory.activations) * 0x9FB21C651E98DF25ULL ^ <u64>memory.weights
+    h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ULL
+    found = &w.known[(h >> 40) & (NEST_PRICES - 1)]
+    if (found.alike != alike or found.left != left or found.activations != memory.activations
+            or found.weights != memory.weights or found.kept != signature):
+        found.alike, found.left, found.activations, found.weights = alike, left, memory.activations, memory.weights
+        found.kept, found.status = signature, -1
+    return found
 
 
 cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil:
