@@ -56,7 +56,7 @@ def attention_needs() -> str:
 def attention_need(name: str, length: int, groups_apart: bool) -> int:
     """Return the bytes of activations that the fused attention of one layer takes at least."""
     network = workloads.load(name, length=length, layers=1)
-    chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart)
+    chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart, plans="paper")
     layers = [network.index[f"l1_{part}"] for part in ("scores", "softmax", "context")]
     return SubgraphModel(PricingRules(Geometry(network), chip, "exact"), layers).least_activation
 
@@ -108,7 +108,7 @@ def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str,
         b.matmul("context", b.softmax("softmax", scores), values, model.heads, operand_heads=model.key_heads)
     network, chip = (
         b.build().retyped({"sums": sum_bits}),
-        Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart),
+        Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart, plans="paper"),
     )
     found = cocco.partition(network, chip, metric="ema", samples=200)
     assert found.status == "optimal" and verify(network, found.plan, chip).verified, (name, kilobytes, attention)

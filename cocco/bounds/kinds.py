@@ -41,9 +41,13 @@ def kinds_of_plans(machine: Machine | Accelerator, keep: Keep) -> tuple[str, ...
     return (HELD, SINGLE, *nests, *apart, *kept, CONNECTED[machine.connection])
 
 
-def kinds_not_tried(machine: Machine | Accelerator) -> tuple[str, ...]:
-    """Return the kinds that this machine leaves out, though all may be used: those for one core."""
-    return () if machine.plans == "paper" or _has_nests(machine) else (*KINDS, APART)
+def kinds_not_tried(machine: Machine | Accelerator) -> str:
+    """Return which kinds this machine leaves out, though all may be used, and why; empty if none."""
+    if machine.plans == "paper" or _has_nests(machine):
+        return ""
+    if machine.cores > 1:
+        return f"{', '.join((*KINDS, APART))}: for one core"
+    return f"{', '.join(KINDS)}: for the mapper 'enumerate'"
 
 
 def _has_nests(machine: Machine | Accelerator) -> bool:

@@ -62,7 +62,7 @@ def limited(problem: Problem, most: int) -> list[list[int]]:
     for end in range(1, problem.size + 1):
         choices = []
         for start in range(max(0, end - most), end):
-            parts = connected_parts(network, range(start, end))
+            parts = connected_parts(network, range(start, end), "paper")
             choices.append((best[start] + math.fsum(costs.costs(tuple(sorted(p))) for p in parts), start, parts))
         least, start, parts = min(choices)
         best.append(least)

@@ -41,6 +41,8 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     if getattr(options, "plain", False) and options.keep != "auto":
         is_said = "plans" in options.given or (path is not None and "plans" in found)
         options.plans = options.plans if is_said else "paper"
+    if options.plans == "paper" and "connected" in options.given and options.connected == "all":
+        raise UsageError("--connected all not allowed with --plans paper: in the paper edges connect a subgraph")
     options.technology = found.get("technology", Technology())
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}
     options.file_mapper = None if hasattr(options, "mapper") else found.get("mapper")

@@ -138,8 +138,8 @@ def front_facts(run: FrontRun) -> list[tuple[str, str]]:
 
 def among(run: Run | FrontRun) -> list[tuple[str, str]]:
     """Return the kinds of plans that the answer is the least among, and how far it is from what any schedule moves."""
-    left_out = kinds_not_tried(run.accelerator) if run.space and run.accelerator is not None else ()
-    said = "; for one core, so not tried: " + ", ".join(left_out) if left_out else ""
+    left_out = kinds_not_tried(run.accelerator) if run.space and run.accelerator is not None else ""
+    said = f"; not tried: {left_out}" if left_out else ""
     found = [("among", ", ".join(run.space) + said)] if run.space else []
     far = [
         (each.name, each.ema_bytes / each.any_schedule_bound_bytes - 1, each.any_schedule_bound_bytes)

@@ -111,6 +111,7 @@ cdef class Kernel:
         self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
         self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
+        self.net.most_groups = self._hold([most for rule in rules for most in rule.most_groups])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])

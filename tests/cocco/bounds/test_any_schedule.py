@@ -18,6 +18,9 @@ from simulator.model.compulsory import compulsory_bytes
 from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.parts import in_parts
 from tests.helpers.pebbles import least_moved, moved, product
+from tests.helpers.random_attention import random_decoder
+from tests.helpers.random_layers import random_layer, random_reduction
+from tests.helpers.random_problems import random_net as random_net_of_edges
 from workloads import Bits, Builder, Network
 from workloads.errors import NetworkError
 
@@ -187,6 +190,23 @@ def check(seeds) -> tuple[int, float]:
 def test_no_plan_moves_less():
     above, nearest = check(range(24))
     assert above > 20 and nearest > 0.7
+
+
+def test_no_plan_of_a_network_of_any_kind_moves_less():
+    """Spread, strided and cropped maps, heads, softmax, caches; layer by layer in small and large memories."""
+    compared = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        network = (random_net_of_edges, random_decoder, random_reduction, random_layer)[seed % 4](
+            seed if seed % 4 == 0 else rng
+        )
+        for size in (300, 2000, 2**20):
+            chip = Accelerator(shared_buffer=size, batch=rng.choice((1, 2)), cores=rng.choice((1, 1, 2)))
+            found = evaluate(network, Partition.layerwise(network, "ema"), chip)
+            if found.fits:
+                assert any_schedule_bound_bytes(network, chip) <= found.ema_bytes, (seed, size)
+                compared += 1
+    assert compared > 100
 
 
 @pytest.mark.slow

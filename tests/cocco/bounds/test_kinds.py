@@ -6,28 +6,27 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds.kinds import NESTS, kinds_not_tried, kinds_of_plans
+from cocco.bounds.kinds import CONNECTED, kinds_not_tried, kinds_of_plans
+from cocco.mapping.mapper import MAPPERS
 from simulator import Accelerator, KiB, Machine
 from simulator.model.nests.recognize import KINDS
 
 TINY = workloads.load("gpt2", layers=1, length=16)
 
 
-def test_every_kind_of_nest_has_a_name():
-    assert [NESTS[kind.__name__] for kind in KINDS] == list(kinds_of_plans(Machine(), "none")[2:-1])
-
-
 def test_kinds_follow_the_machine():
-    assert kinds_of_plans(Machine(), "auto")[-2] == "kept tensors"
-    assert "groups of channels apart" in kinds_of_plans(Machine(groups_apart=True), "none")
-    assert "attention in blocks" in kinds_of_plans(Machine(), "none")
-    assert "attention in blocks" in kinds_not_tried(Machine(cores=2))
-    assert not {*kinds_not_tried(Machine(cores=2))} & {*kinds_of_plans(Machine(cores=2), "auto")}
-    assert kinds_not_tried(Machine(cores=2, plans="paper")) == kinds_not_tried(Machine()) == ()
+    assert set(KINDS) <= {*kinds_of_plans(Machine(), "none")}
+    assert kinds_of_plans(Machine(), "auto")[-2:] == ("kept tensors", CONNECTED["all"])
+    assert kinds_of_plans(Machine(connected="paper"), "none")[-1] == CONNECTED["paper"]
+    assert "groups of channels apart" not in kinds_of_plans(Machine(groups_apart=False), "none")
+    assert kinds_not_tried(Machine(cores=2, plans="paper")) == kinds_not_tried(Machine()) == ""
+    assert kinds_not_tried(Machine(mapper=MAPPERS["tiled"])).endswith("'enumerate'")
+    for kind in (*KINDS, "groups of channels apart"):
+        assert kind in kinds_not_tried(Machine(cores=2)) and kind not in kinds_of_plans(Machine(cores=2), "auto")
 
 
 def test_nothing_is_kept_with_the_plans_of_the_paper():
-    """Without a word on it; to ask for it is an error, as for groups apart."""
+    """Without a word on it; to ask for it is an error. Groups apart may be added."""
     chip = Accelerator(shared_buffer=64 * KiB, plans="paper")
     found = cocco.partition(TINY, chip, metric="ema", samples=50)
     assert (found.keep, found.space) == ("none", kinds_of_plans(chip, "none"))
@@ -35,8 +34,9 @@ def test_nothing_is_kept_with_the_plans_of_the_paper():
         cocco.partition(TINY, chip, keep="auto", samples=50)
     with pytest.raises(ValueError, match="keep must be 'none' with plans 'paper'"):
         cocco.pareto(TINY, plans="paper", keep="auto", samples=50)
-    with pytest.raises(ValueError, match="groups_apart must be False with plans 'paper'"):
-        Accelerator(shared_buffer=KiB, plans="paper", groups_apart=True)
+    assert kinds_of_plans(Machine(plans="paper", groups_apart=True), "none")[2:] == (
+        "groups of channels apart", "connected by edges",
+    )  # fmt: skip
 
 
 def test_the_plans_of_the_paper_cost_no_less():

@@ -32,7 +32,19 @@ def test_heads_apart_by_option_and_by_file(tmp_path):
         "l1_context], [l1_out], [l1_add1], [l1_norm2], [l1_up], [l1_down], [l1_add2]]\n"
     )
     (tmp_path / "chip.yaml").write_text("shared_buffer: 256KB\ngroups_apart: true\n")
-    asked = ("evaluate", "gpt2", "--layers", 1, "--length", 256, "--partition", "plan.yaml", "--json")
+    asked = (
+        "evaluate",
+        "gpt2",
+        "--layers",
+        1,
+        "--length",
+        256,
+        "--plans",
+        "paper",
+        "--partition",
+        "plan.yaml",
+        "--json",
+    )
     whole = answer(cocco(*asked, "--shared-buffer", "256KB", folder=tmp_path), 1)
     assert "exceed" in whole["infeasible"][0]["reason"]
     apart = answer(cocco(*asked, "--shared-buffer", "256KB", "--groups-apart", folder=tmp_path))

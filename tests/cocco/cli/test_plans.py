@@ -63,7 +63,8 @@ def test_contradictions_are_said_in_one_line(tiny: str, tmp_path: Path):
                     ("evaluate", tiny, "--partition", "layerwise", *CHIP)):  # fmt: skip
         told = cocco(*command, "--plans", "paper", "--keep", "auto")
         assert_malformed(told, ["--keep auto", "--plans paper"])
-    assert_malformed(cocco("partition", tiny, *CHIP, "--plans", "paper", "--groups-apart"), ["groups_apart", "paper"])
+    told = cocco("partition", tiny, *CHIP, "--plans", "paper", "--connected", "all")
+    assert_malformed(told, ["--connected all", "--plans paper"])
     (tmp_path / "chip.yaml").write_text("shared_buffer: 24KB\nplans: paper\n")
     assert answer(cocco("partition", tiny, "--hardware", tmp_path / "chip.yaml", "--json"))["space"] == PAPER
 

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from cocco import partition
-from simulator import Accelerator
+from cocco.bounds.kinds import kinds_of_plans
+from simulator import Accelerator, Machine
 from tests.helpers.command_line import answer, assert_malformed, cocco, write_json
 from tests.helpers.random_graphs import random_network
 from tests.helpers.tiny_network import write_tiny
 from workloads import save
 
 RANGE = ("--shared", "--range", "40KB:72KB:8KB", "--alpha", "0.005")
-PARTITIONS = ["held subgraphs", "single layers in loop orders", "attention in blocks", "connected by edges"]
-EVERYTHING = [*PARTITIONS[:3], "kept tensors", "connected by edges"]
+PARTITIONS, EVERYTHING = (list(kinds_of_plans(Machine(), keep)) for keep in ("none", "auto"))
 
 
 @pytest.fixture(scope="module")
