@@ -54,7 +54,9 @@ def row(name: str, network: Network) -> list[str]:
 
 def need(network: Network, groups_apart: bool) -> int:
     """Return the bytes of activations that the first attention takes at least."""
-    rules = PricingRules(Geometry(network), Accelerator(shared_buffer=MiB, groups_apart=groups_apart), "exact")
+    rules = PricingRules(
+        Geometry(network), Accelerator(shared_buffer=MiB, groups_apart=groups_apart, plans="paper"), "exact"
+    )
     for v, layer in enumerate(network.layers):
         if layer.op == "attention":
             return least_room(rules.loop_layer(v), True).activation
@@ -65,7 +67,7 @@ def need(network: Network, groups_apart: bool) -> int:
 
 def least(network: Network, groups_apart: bool, kilobytes: int) -> int:
     """Return the least bytes across DRAM: proved, and executed."""
-    chip = Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart)
+    chip = Accelerator(shared_buffer=kilobytes * KiB, groups_apart=groups_apart, plans="paper")
     found = cocco.partition(network, chip, metric="ema", samples=300)
     assert found.status == "optimal" and verify(network, found.plan, chip).verified, network
     return int(found.evaluation.ema_bytes)

@@ -23,7 +23,7 @@ from typing import Literal, NamedTuple
 
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
-from simulator.connected import siblings
+from simulator.connected import neighbours
 from simulator.evaluate import evaluate
 from simulator.metrics import Metric
 from simulator.model.cost import METRICS, total
@@ -72,10 +72,7 @@ class Opinion:
 
 
 class Prover:
-    """All plans of one network on one memory after the other; counts what it looks at.
-
-    Layers are joined, and so may share a subgraph, as the machine says (`simulator.connected`).
-    """
+    """All plans of one network on one memory after the other; counts what it looks at."""
 
     def __init__(
         self, network: Network, accelerator: Accelerator, metric: Metric, tile_rule: TileRule, keeps: bool,
@@ -87,10 +84,7 @@ class Prover:
         self.layers = (1 << len(network.layers)) - 1
         self.reads = [joined(1 << u for u in producers) for producers in network.producers]
         self.readers = [joined(1 << v for v in consumers) for consumers in network.consumers]
-        self.near = list(self.readers[: len(network.layers)])  # per layer: its readers and its siblings
-        for beside in siblings(network, accelerator.connection):
-            for v in beside:
-                self.near[v] |= joined(1 << w for w in beside if w != v)
+        self.near = [joined(1 << w for w in near) for near in neighbours(network, accelerator.connection)]
         self.whole = [self.rules.whole_bytes(u) for u in range(len(network.tensors))]
         self.needs: list[int] = []  # per layer: itself and its ancestors
         for v, reads in enumerate(self.reads):
@@ -133,9 +127,8 @@ class Prover:
     def _groups(self, run: int) -> Iterator[int]:
         """Yield every connected set of layers that may run next, each once.
 
-        They are those that grow from a ready layer by a reader or sibling and what that still needs: a part of a set
-        that lacks no producer is joined with another of its layers, whose ancestors are in the set and connected with
-        it.
+        They are those that grow from a ready layer by one joined with it and what that still needs: a part of a set
+        that lacks no producer is joined with another of its layers, whose ancestors are in the set, by edges.
         """
         stack = [1 << v for v in members(self.layers & ~run) if not self.reads[v] & self.layers & ~run]
         seen = set(stack)
@@ -155,9 +148,8 @@ class Prover:
         """Whether weights and regions allow several layers, which more only break; groups apart and nests hold less."""
         machine, layers, weights = self.machine, members(group), self.rules.geometry.weight_bytes
         room = machine.activation_capacity if machine.is_shared else machine.weight_capacity
-        is_held = any(self.rules.units[v] == 1 for v in layers) and all(
-            group & ~joined(1 << v for v in nest) for nest in self.rules.nests
-        )
+        in_nest = any(not group & ~joined(1 << v for v in nest) for nest in self.rules.nests)
+        is_held = any(self.rules.units[v] == 1 for v in layers) and not in_nest
         if is_held and sum(weights[v] for v in layers) > room * machine.cores:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)
@@ -255,8 +247,4 @@ def joined(sets: Iterable[int]) -> int:
 @lru_cache(1 << 17)
 def members(tensors: int) -> tuple[int, ...]:
     """Return the tensors of a set, ascending."""
-    found: list[int] = []
-    while tensors:
-        found.append((tensors & -tensors).bit_length() - 1)
-        tensors &= tensors - 1
-    return tuple(found)
+    return tuple(u for u in range(tensors.bit_length()) if tensors >> u & 1)

@@ -56,7 +56,7 @@ def attention_needs() -> str:
 def attention_need(name: str, length: int, groups_apart: bool) -> int:
     """Return the bytes of activations that the fused attention of one layer takes at least."""
     network = workloads.load(name, length=length, layers=1)
-    chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart)
+    chip = Accelerator(shared_buffer=MiB, groups_apart=groups_apart, plans="paper")
     layers = [network.index[f"l1_{part}"] for part in ("scores", "softmax", "context")]
     return SubgraphModel(PricingRules(Geometry(network), chip, "exact"), layers).least_activation
 

@@ -51,3 +51,14 @@ def connected_parts(network: Network, group: Iterable[int], connected: Connected
                     stack.append(near)
         parts.append(sorted(part))
     return parts
+
+
+def neighbours(network: Network, connected: Connected) -> list[list[int]]:
+    """Return per layer those that it is joined with: the layers that it reads, those that read it, its siblings."""
+    count, beside = len(network.layers), siblings(network, connected)
+    found: list[list[int]] = []
+    for v in range(count):
+        sets = [beside[i] for i in network.siblings_of[v]] if beside else []
+        near = dict.fromkeys(chain(network.producers[v], network.consumers[v], *sets))
+        found.append([u for u in near if u < count and u != v])
+    return found

@@ -36,7 +36,7 @@ WORDS = {
     "batch": "samples computed together",
     "max_regions": "tensors that a subgraph of several layers may hold, null for any number (Cocco, Sec. 3.2)",
     "groups_apart": "whether subgraphs may run one group of channels (one head) after the other; else as plans says",
-    "connected": "all: by an edge, a common input or a concatenation; paper: by edges; layers of a subgraph",
+    "connected": "what connects the layers of a subgraph, all: edge, common input, concatenation; or paper: edge",
     "plans": "which kinds of plans: all, or paper: subgraphs that are held in one piece, and single layers",
     "technology": "what a byte, an operation and a cycle cost",
     "dram_pj_per_byte": "pJ per byte; 12.5 pJ/bit (Cocco, Sec. 5.1.2)",

@@ -207,20 +207,12 @@ def _telamalloc(problem: AllocationProblem, capacity: int, minimize: bool, nodes
     return least_height(problem, capacity, None, nodes, decide) if minimize else decide(capacity, nodes)
 
 
-def _ilp(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
-    return ilp(problem, capacity, minimize, nodes)
-
-
-def _cp(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
-    return cp(problem, capacity, minimize, nodes)
-
-
 METHODS: dict[str, Callable[..., Outcome]] = {
     "auto": _auto,
     "greedy": _portfolio,
     "search": _search,
     "telamalloc": _telamalloc,
-    "ilp": _ilp,
-    "cp": _cp,
+    "ilp": lambda *asked: ilp(*asked[:-1]),  # they have an engine of their own
+    "cp": lambda *asked: cp(*asked[:-1]),
 }
 DEFAULT_NODES = {"telamalloc": 500_000}  #: steps; TelaMalloc, Sec. 7.2

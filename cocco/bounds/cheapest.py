@@ -253,11 +253,11 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(rules)),
+        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(part)),
         alike=kinds_of(network), connected=machine.connection, may_hold=costs.may_hold,
         nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]),
     )  # fmt: skip
-    return with_forced(question, is_whole=part.objective.metric == "ema")
+    return with_forced(question, part.objective.metric == "ema", part.models[0].alike.key)
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:

@@ -43,11 +43,6 @@ def objective_parts(mapping: LayerMapping, shape: LayerShape, arch: Architecture
     return {"compute": _bits(s for s in slots if s[3]), "utilization": used, "traffic": traffic}
 
 
-def total_of(parts: dict[str, float], rules: Rules) -> float:
-    """Return the objective."""
-    return rules.total(parts)
-
-
 def _need(slots: list[Slot], level: int, tensor: str, shape: LayerShape, inputs: int, rules: Rules) -> float:
     inside = [slot for slot in slots if slot[2] <= level]
     found = _bits(slot for slot in inside if slot[0] in WALKS[tensor])

@@ -28,8 +28,6 @@ from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition, order_subgraphs
 from workloads.network.network import Network
 
-MOST_BETWEEN = 16  #: our choice: of a set of siblings, those that far apart are a pair
-
 
 @dataclass(frozen=True)
 class Problem:
@@ -136,18 +134,6 @@ class Problem:
         for i in self.siblings_of[v]:
             found += [u for u in self.siblings[i] if u != v]
         return found
-
-    @cached_property
-    def pairs(self) -> tuple[tuple[int, int], ...]:
-        """Layers that are joined, the earlier first: the edges, then siblings without an edge.
-
-        Of a set of siblings only those with fewer than MOST_BETWEEN others between them.
-        """
-        found = dict.fromkeys(self.edges)
-        for layers in self.siblings:
-            for i, u in enumerate(layers):
-                found.update(dict.fromkeys((u, v) for v in layers[i + 1 : i + 1 + MOST_BETWEEN]))
-        return tuple(found)
 
     @cached_property
     def weight_bytes(self) -> tuple[int, ...]:

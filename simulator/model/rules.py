@@ -14,7 +14,7 @@ from simulator.model.nests.chain import Links
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
-from simulator.model.subgraph.apart import parting_units
+from simulator.model.subgraph.apart import most_groups, units_of
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
@@ -51,7 +51,9 @@ class PricingRules:
         self.mapper = accelerator.mapper
         self.bandwidth = accelerator.dram_bytes_per_cycle
         has_groups = accelerator.machine.has_groups
-        self.units = parting_units(geometry.network) if has_groups else [1] * len(geometry.network.layers)
+        self.most_groups = most_groups(geometry.network) if has_groups else [1] * len(geometry.network.layers)
+        units = units_of(geometry.network) if has_groups else self.most_groups
+        self.units = [1 if most == 1 else unit for unit, most in zip(units, self.most_groups)]
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
         has_nests = accelerator.plans == "all" and accelerator.cores == 1 and self.mapper.is_flat
         self.nests = nests_of(geometry.network) if has_nests else {}  #: several layers in one loop nest

@@ -53,13 +53,14 @@ def _draw(rng: random.Random, is_inside: bool = False) -> Network:
     inputs, middle = rng.choice((3, 8, 12, 16, 20)), rng.choice((5, 8, 12, 16, 24, 36, 40))
     outputs = inputs if has_residual else rng.choice((3, 8, 12, 16, 20, 24))
 
-    def windows():
+    def windows(may_dilate=True):
         kernel = rng.choice((1, 1, 2, 3)), rng.choice((1, 1, 2, 3))
         if has_residual:
             sides = tuple((size - 1) // 2 for size in kernel) + tuple(size // 2 for size in kernel)
             return {"kernel": kernel, "stride": (1, 1), "padding": sides}
         sides = tuple(rng.randint(0, kernel[i % 2] - 1) for i in range(4))
-        return {"kernel": kernel, "stride": tuple(rng.randint(1, size) for size in kernel), "padding": sides}
+        found = {"kernel": kernel, "stride": tuple(rng.randint(1, size) for size in kernel), "padding": sides}
+        return found | {"dilation": rng.choice((1, 1, 2))} if may_dilate else found
 
     x = b.input("image", rng.choice((1, 2, 3, 4, 5, 6, 7, 9)), rng.choice((1, 2, 3, 5)), 8 if is_inside else inputs)
     x = b.conv("x", x, inputs) if is_inside else x
@@ -71,7 +72,7 @@ def _draw(rng: random.Random, is_inside: bool = False) -> Network:
     if between == "depthwise":
         y = b.conv("middle", y, middle, groups=middle, **windows())
     elif between != "none":
-        y = (b.maxpool if between == "maxpool" else b.avgpool)("middle", y, **windows())
+        y = (b.maxpool if between == "maxpool" else b.avgpool)("middle", y, **windows(False))
     y = b.conv("close", y, outputs, **windows())
     if has_residual:
         y = b.add("residual", [y, x] if rng.random() < 0.5 else [x, y])

@@ -25,7 +25,6 @@ from cocco.problem.problem import Problem
 from simulator.model.pricing import Price, PricingRules
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from simulator.model.subgraph.tiles import equal_sizes
-from workloads.network.layers.types import row_bytes
 
 Pair = tuple[int, int]  #: of rows and of columns
 
@@ -113,7 +112,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
     if not problem.buffers and machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact":
         prices = alone_prices(problem, [*[(v,) for v in range(problem.size)], *hulls.nests])
     found, fitting = [], set(hulls.nests)
-    for rules, offset in zip(problem.rules, problem.offsets):
+    for i, (rules, offset) in enumerate(zip(problem.rules, problem.offsets)):
         layers = once_each(rules)
         for v, once in enumerate(layers):
             if (offset + v,) in prices:
@@ -121,7 +120,7 @@ def least_buffered(problem: Problem, hulls: Hulls) -> list[Buffered]:
                 least = _of_layer(rules, v, prices[offset + v,], room)
                 layers[v] = Buffered(*map(max, zip(once, least)))
         nests = dict[Group, Own]()
-        for nest, own in least_of_nests(rules):
+        for nest, own in least_of_nests(problem, i).items():
             group = tuple([offset + v for v in nest])
             if group in fitting:
                 nests[nest] = own_of(prices[group]) if group in prices else own
@@ -152,8 +151,8 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
         price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
         price.weight_buffer_bytes - price.ema_weight_bytes,
     )
-    if rules.is_shared and not (rules.units and rules.units[v] != 1):
-        room -= -(-rules.geometry.weight_bytes[v] // rules.cores)
+    if rules.is_shared:
+        room -= -(-rules.geometry.weight_bytes[v] // rules.cores) // rules.most_groups[v]
     inside = least_inside(inside_of(rules, v), room)
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
 
@@ -202,13 +201,9 @@ def _sums(tables: Sequence[Sequence[Sequence[int]]]) -> list[list[int]]:
 def inside_of(rules: PricingRules, v: int) -> Inside:
     """Return a layer as part of a subgraph of several layers."""
     geometry = rules.geometry
-    alignment = geometry.technology.channel_alignment
-
-    parts = bool(rules.units) and rules.units[v] != 1  # one group of channels has a word at least, and few weights
 
     def element(tensor: int) -> int:
-        word = row_bytes(alignment, geometry.network.tensors[tensor].bits)
-        return word if parts else geometry.held_bytes(tensor)
+        return geometry.held_bytes(tensor, rules.most_groups[v])
 
     operands = []
     for u, local, whole in _operands(rules, v):

@@ -13,16 +13,16 @@ in every plan
 
     if it is larger than the buffer, or its maker is never held with others, and it cannot be held meanwhile: then it is
     written; and a reader that cannot run with the maker reads it there at least once
-    if a reader is never held with others, runs in no nest with the maker, and cannot hold it: then that one reads it
-    from DRAM, so it is written before
+    if a reader is never held with others, and cannot hold it: then that one reads it from DRAM, so it is written before
 
-so its maker's floor counts both until it has run.
+so its maker's floor counts both until it has run. Only a nest of the maker and a reader spares both: the floors of its
+layers are then lowered further, to what it costs without them; if it costs less than they do, neither is counted.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -33,10 +33,19 @@ from cocco.bounds.floors.nests import least_of_nests, lowered
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
-from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_producers, sets_of_siblings
+from cocco.search.exact.question import (
+    Group,
+    KeepQuestion,
+    KeptStep,
+    sets_of_consumers,
+    sets_of_producers,
+    sets_of_siblings,
+)
 from cocco.search.exact.state import members
 from simulator.model.cost import METRICS, Totals
 from simulator.model.pricing import PricingRules
+
+Alike = Callable[[Group], Hashable]  #: what the price of layers depends on (simulator.model.equivalence)
 
 MOST_INPUTS = 4  #: of a layer whose steps are all looked at; our choice: 3^5 prices
 
@@ -45,7 +54,7 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the floors of layers and of crossings; for latency only cycles or only crossings, whichever is more."""
     (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
-    rows = least_of_layers(rules)
+    rows = least_of_layers(problem)
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
     if problem.objective.metric == "latency":
@@ -59,13 +68,19 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     )
 
 
-def least_of_layers(rules: PricingRules) -> list[Totals]:
-    """Return the least that each layer adds to the totals in any step."""
+def least_of_layers(problem: Problem) -> list[Totals]:
+    """Return the least that each layer of the one network adds to the totals in any step.
+
+    Nests move less only in the buffers, so for other metrics than energy it is the same without them.
+    """
+    (rules,) = problem.rules
     rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
+    if problem.objective.metric != "energy":
+        return rows
     geometry = rules.geometry
     crosses = [rules.batch * size * out for size, out in zip(geometry.size_bytes, geometry.network.is_output)]
     own = [row.global_buffer_bytes - out for row, out in zip(rows, crosses)]
-    lower = lowered(own, [0] * len(own), [(nest, least.maps) for nest, least in least_of_nests(rules)])
+    lower = lowered(own, [0] * len(own), [(nest, least.maps) for nest, least in least_of_nests(problem).items()])
     return [row._replace(global_buffer_bytes=each + out) for row, each, out in zip(rows, lower, crosses)]
 
 
@@ -93,53 +108,63 @@ class _Alone(NamedTuple):
     holds: int  #: tensors that may be kept while it runs
 
 
-def with_forced(question: KeepQuestion, is_whole: bool) -> KeepQuestion:
+def with_forced(question: KeepQuestion, is_whole: bool, alike: Alike) -> KeepQuestion:
     """Return the question with floors raised by layers that are never held with others; is_whole: costs are whole.
 
-    Such a layer runs alone or in a nest, where floors are lowered to what the nest takes.
+    Such a layer runs alone or in a nest, where floors are lowered to what the nest takes. alike: which layers cost the
+    same.
     """
     network, count = question.network, len(question.network.layers)
     if not question.may_keep:
         return question
-    order, fuses, alone = LayerOrder(question), _Together(question), {}
+    looks, fuses, alone = _Looks(question, alike), _Together(question), dict[int, _Alone]()
     for v in range(count):
         if len(set(network.producers[v])) <= MOST_INPUTS and not fuses.with_any(v):
-            alone[v] = _looked_at(question, order, 1 << v)
-    layers = list(question.layer_floor)
+            alone[v] = looks.at(1 << v)
+    layers, raised = list(question.layer_floor), 0
     for v in range(count):
-        least = alone[v].floor if v in alone else _least_anywhere(question, order, fuses, v)
+        least = alone[v].floor if v in alone else _least_anywhere(question, looks, fuses, v)
         if least < math.inf:
             layers[v] = max(layers[v], least - (0.0 if is_whole else SUMMED * abs(least)))
-    raised = sum([1 << v for v in range(count) if v in alone or layers[v] > question.layer_floor[v]])
-    nests = {nest: _looked_at(question, order, nest) for nest in question.nests if nest & raised}
-    takes = [(tuple(members(nest)), each.floor * (1 - (0.0 if is_whole else SUMMED))) for nest, each in nests.items()]
-    return question._replace(
-        layer_floor=tuple(lowered(layers, question.layer_floor, takes)),
-        crosses=_crosses(question, fuses, alone, nests),
-    )
+        is_raised = layers[v] > question.layer_floor[v]
+        raised |= (is_raised or (v in alone and bool(looks.touched(1 << v) & ~alone[v].holds))) << v
+    nests = {nest: looks.at(nest) for nest in question.nests if nest & raised}
+    loss = 0.0 if is_whole else SUMMED
+    takes = [(tuple(members(nest)), each.floor * (1 - loss)) for nest, each in nests.items()]
+    layers = lowered(layers, question.layer_floor, takes)
+    crosses = _crosses(question, fuses, alone, nests)
+    for nest in question.nests:
+        inside = [u for u in members(nest & crosses) if nest & fuses.readers[u]]
+        if inside:
+            group, least = tuple(members(nest)), looks.at(nest).floor * (1 - loss)
+            least -= 2 * sum([question.crossing_floor[u] for u in inside])
+            if least < 0:  # it costs less than to cross
+                crosses &= ~sum([1 << u for u in inside])
+            else:
+                layers = lowered(layers, [0.0] * count, [(group, least)])
+    return question._replace(layer_floor=tuple(layers), crosses=crosses)
 
 
 def _crosses(question: KeepQuestion, fuses: _Together, alone: dict[int, _Alone], nests: dict[int, _Alone]) -> int:
-    """Return the tensors that every plan writes to DRAM and reads there.
+    """Return the tensors that every plan writes to DRAM and reads there, unless a nest has the maker and a reader.
 
-    alone: layers that are never held with others; nests: all those that such layers are in.
+    alone: layers that are never held with others; nests: all those with such layers that cannot hold all they touch.
     """
-    holds, within, crosses = {}, {}, 0  # what may be kept while such a layer runs, and what lies within its nests
-    for v, each in alone.items():
-        here = [nest for nest in nests if nest >> v & 1]
-        holds[v], within[v] = each.holds, 0
-        for nest in here:
-            holds[v], within[v] = holds[v] | nests[nest].holds, within[v] | nest
+    crosses, holds = 0, {v: each.holds for v, each in alone.items()}  # what may be kept while such a layer runs
+    for nest, each in nests.items():
+        for v in members(nest):
+            if v in holds:
+                holds[v] |= each.holds
     for u in range(len(question.network.layers)):
         readers = question.network.consumers[u]
         is_written = question.whole[u] > question.room or (u in alone and not holds[u] >> u & 1)
-        is_apart = is_written and any(not question.may_fit(tuple(members(fuses.between(u, r)))) for r in readers)
-        if is_apart or any(r in alone and not (holds[r] | within[r]) >> u & 1 for r in readers):
+        is_apart = is_written and any(not fuses.may(u, r) for r in readers)
+        if is_apart or any(r in alone and not holds[r] >> u & 1 for r in readers):
             crosses |= 1 << u
     return crosses
 
 
-def _least_anywhere(question: KeepQuestion, order: LayerOrder, fuses: _Together, v: int) -> float:
+def _least_anywhere(question: KeepQuestion, looks: _Looks, fuses: _Together, v: int) -> float:
     """Return the least cost of a layer that may run alone or be held with others: the lower of the two cases.
 
     With others it runs with one that it is joined with and all layers between, and the room that those take is not left
@@ -154,46 +179,65 @@ def _least_anywhere(question: KeepQuestion, order: LayerOrder, fuses: _Together,
         least = min(least, question.inside(v, question.room - weights - others, 0))
     if least <= question.layer_floor[v]:
         return 0.0
-    return min(least, _looked_at(question, order, 1 << v).floor)
+    return min(least, looks.at(1 << v).floor)
 
 
-def _looked_at(question: KeepQuestion, order: LayerOrder, group: int) -> _Alone:
-    """Return the floor common to all steps of a layer that runs alone, or of a nest, and which tensors it can hold."""
-    least, holds, layers = math.inf, 0, tuple(members(group))
-    reads, outputs = 0, 0
-    for v in layers:
-        reads |= order.reads[v]
-        outputs |= question.network.is_output[v] << v
-    inputs, made = reads & ~group, [v for v in layers if order.readers[v] & ~group]
-    if inputs.bit_count() + len(made) > MOST_INPUTS + 1:  # of a nest
-        return _Alone(sum([question.layer_floor[v] for v in layers]), -1)
-    beside = bytes_beside(question, order, group)
-    for step in _steps_of(question, layers, inputs, made, outputs, beside or (0,)):
-        price = question.price(step)
-        if price < math.inf:
-            holds |= step.on_chip
-            for u in members(step.loaded | step.written & ~outputs):  # writing a model output is part of the floor
-                price -= question.crossing_floor[u]
-            least = min(least, price)
-    return _Alone(least if beside else sum([question.layer_floor[v] for v in layers]), holds)
+class _Looks:
+    """Looks at all steps of a layer that runs alone, or of a nest; at those that are alike once."""
 
+    def __init__(self, question: KeepQuestion, alike: Alike) -> None:
+        self.question, self.order, self.alike = question, LayerOrder(question), alike
+        self.outputs = sum([is_output << v for v, is_output in enumerate(question.network.is_output)])
+        self.known: dict[Hashable, tuple[_Alone, list[int]]] = {}
 
-def _steps_of(
-    question: KeepQuestion, layers: tuple[int, ...], inputs: int, made: list[int], outputs: int, beside: tuple[int, ...]
-) -> Iterator[KeptStep]:
-    """Yield every step of these layers by themselves; beside: bytes of kept tensors that they do not touch."""
-    ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
-    touched = [*members(inputs), *made]
-    of_outputs = [[(0, 1), (1, 1)] if outputs >> v & 1 else ways for v in made]
-    for chosen in product(*[ways] * inputs.bit_count(), *of_outputs):
-        on_chip = crossing = size = 0
-        for u, (is_kept, is_moved) in zip(touched, chosen):
-            on_chip |= is_kept << u
-            size += question.whole[u] * is_kept
-            crossing |= is_moved << u
-        for more in beside:
-            if size + more <= question.room:
-                yield KeptStep(layers, on_chip, crossing & inputs, crossing & ~inputs | outputs, size + more, 0)
+    def touched(self, group: int) -> int:
+        """Return the tensors that these layers read from elsewhere or make for others."""
+        reads = makes = 0
+        for v in members(group):
+            reads |= self.order.reads[v]
+            makes |= bool(self.order.readers[v] & ~group) << v
+        return reads & ~group | makes
+
+    def at(self, group: int) -> _Alone:
+        """Return the floor common to all their steps, and which tensors they can hold meanwhile."""
+        question, here = self.question, list(members(self.touched(group)))
+        if not question.more_room_pays:
+            return self._at(group, bytes_beside(question, self.order, group))
+        key = self.alike(tuple(members(group))), tuple([question.whole[u] for u in here])
+        if key not in self.known:
+            self.known[key] = self._at(group, (0,)), here
+        found, there = self.known[key]
+        holds = sum([1 << u for u, as_there in zip(here, there) if found.holds >> as_there & 1])
+        return found._replace(holds=holds)
+
+    def _at(self, group: int, beside: tuple[int, ...]) -> _Alone:
+        question, touched, least, holds = self.question, self.touched(group), math.inf, 0
+        base = sum([question.layer_floor[v] for v in members(group)])
+        if touched.bit_count() > MOST_INPUTS + 1:  # of a nest
+            return _Alone(base, touched)
+        for step in self._steps(group, touched, beside or (0,)):
+            price = question.price(step)
+            if price < math.inf:
+                holds |= step.on_chip
+                for u in members(step.loaded | step.written & ~self.outputs):  # a model output is part of the floor
+                    price -= question.crossing_floor[u]
+                least = min(least, price)
+        return _Alone(least if beside else base, holds)
+
+    def _steps(self, group: int, touched: int, beside: tuple[int, ...]) -> Iterator[KeptStep]:
+        """Yield every step of these layers by themselves; beside: bytes of kept tensors that they do not touch."""
+        whole, tensors, layers = self.question.whole, list(members(touched)), tuple(members(group))
+        ways = [(0, 1), (1, 0), (1, 1)]  # kept, crosses
+        for chosen in product(*[ways[::2] if group & self.outputs & 1 << u else ways for u in tensors]):
+            on_chip = crossing = size = 0
+            for u, (is_kept, is_moved) in zip(tensors, chosen):
+                on_chip |= is_kept << u
+                size += whole[u] * is_kept
+                crossing |= is_moved << u
+            for more in beside:
+                if size + more <= self.question.room:
+                    written = crossing & group | self.outputs & group
+                    yield KeptStep(layers, on_chip, crossing & ~group, written, size + more, 0)
 
 
 class _Together:
@@ -203,6 +247,7 @@ class _Together:
         self.question, self.network = question, question.network
         count = len(self.network.layers)
         layers = (1 << count) - 1
+        self.readers = sets_of_consumers(self.network)
         self.upward, self.downward = [0] * count, [0] * count  # itself and its ancestors; and its descendants
         for v, producers in enumerate(sets_of_producers(self.network)):
             self.upward[v] = 1 << v

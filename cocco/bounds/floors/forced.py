@@ -93,10 +93,10 @@ def largest_hulls(problem: Problem) -> Hulls:
 def least_weights(problem: Problem) -> list[int]:
     """Return per layer the least bytes of weights that a subgraph with it holds, in all cores together.
 
-    That is 0 if layers may run one group of channels after another: then the weights of one group suffice.
+    If layers may run one group of channels after another, the weights of one group suffice.
     """
-    units = [unit for rules in problem.rules for unit in rules.units] or [1] * problem.size
-    return [size if unit == 1 else 0 for size, unit in zip(problem.weight_bytes, units)]
+    groups = [most for rules in problem.rules for most in rules.most_groups]
+    return [size // most for size, most in zip(problem.weight_bytes, groups)]
 
 
 def bits(mask: int) -> Iterator[int]:

@@ -68,7 +68,8 @@ class KeptBounds:
     @cached_property
     def buffered(self) -> list[Buffered]:
         """Per network what layers read of the on-chip buffers in any plan."""
-        return [in_nests(rules, once_each(rules), dict(least_of_nests(rules))) for rules in self.problem.rules]
+        rules = self.problem.rules
+        return [in_nests(each, once_each(each), least_of_nests(self.problem, i)) for i, each in enumerate(rules)]
 
 
 def once_bytes(rules: PricingRules) -> int:

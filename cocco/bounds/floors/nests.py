@@ -9,14 +9,17 @@ taken from them counts for all of these.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from simulator.model.equivalence import Alike
-from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
-
-AMPLE = 2**50  #: bytes: everything fits
+from cocco.problem.floor import floor_of_all
+from cocco.problem.problem import Problem, part_of
+from cocco.search.kernel.choice import engine_name
+from cocco.search.kernel.compiled import first_of, twin_of
+from simulator.accelerator import MAX_CAPACITY
+from simulator.model.cost import Totals, total
+from simulator.model.pricing import Price, SubgraphModel
 
 Group = tuple[int, ...]
 Number = TypeVar("Number", int, float)
@@ -35,18 +38,41 @@ def own_of(price: Price) -> Own:
     return Own(maps, price.weight_buffer_bytes - price.ema_weight_bytes)
 
 
-@lru_cache(maxsize=64)
-def least_of_nests(rules: PricingRules) -> tuple[tuple[Group, Own], ...]:
-    """Return each nest with what it moves at least in any memory: that is what it moves where everything fits."""
-    alike, prices, found = Alike(rules), dict[Hashable, Price | Shortage](), list[tuple[Group, Own]]()
+def least_of_nests(problem: Problem, i: int = 0) -> dict[Group, Own]:
+    """Return what each nest of a network moves at least in any memory: that is what it moves where everything fits."""
+    key = least_of_nests, i
+    if key not in problem.remembered:
+        problem.remembered[key] = dict(_least_of_nests(part_of(problem, i)))
+    found: dict[Group, Own] = problem.remembered[key]
+    return found
+
+
+def _least_of_nests(part: Problem) -> Iterator[tuple[Group, Own]]:
+    (rules,), (models,), known = part.rules, part.models, dict[Hashable, Totals | None]()
     for nest in rules.nests:
-        key = alike.key(nest)
-        if key not in prices:
-            prices[key] = SubgraphModel(rules, nest).price(AMPLE, AMPLE)
-        price = prices[key]
-        if isinstance(price, Price):
-            found.append((nest, own_of(price)))
-    return tuple(found)
+        key = models.alike.key(nest)
+        if key not in known:
+            known[key] = _in_ample_room(part, nest)
+        row = known[key]
+        if row is not None:
+            weights = sum([rules.geometry.weight_bytes[v] for v in nest])
+            yield nest, Own(row.global_buffer_bytes - (row.ema_bytes - weights), row.weight_buffer_bytes - weights)
+
+
+def _in_ample_room(part: Problem, nest: Group) -> Totals | None:
+    """Return what a nest adds to the totals where everything fits; None if it runs in no memory."""
+    if part.accelerator.has_tables:  # which end somewhere
+        part = replace(part, accelerator=floor_of_all(part), buffers={}, objective=replace(part.objective, alpha=None))
+
+    def readable(layers: Group) -> Totals | None:
+        price = SubgraphModel(part.rules[0], layers).price(MAX_CAPACITY, MAX_CAPACITY)
+        return total([price], part.accelerator) if isinstance(price, Price) else None
+
+    def compiled(layers: Group) -> Totals | None:
+        row = twin_of(part).price(layers, MAX_CAPACITY, MAX_CAPACITY)
+        return None if row is None else Totals(*row)
+
+    return readable(nest) if engine_name(None, part) == "reference" else first_of(compiled, readable)(nest)
 
 
 def lowered(values: Sequence[Number], least: Sequence[Number], nests: Iterable[tuple[Group, Number]]) -> list[Number]:

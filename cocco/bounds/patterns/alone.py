@@ -25,6 +25,10 @@ class Alone:
         self.known: dict[tuple[int, ...], float] = {}
         self.prices: dict[KeptStep, float] = {}
         self.apart: dict[tuple[int, int], bool] = {}
+        self.nests: dict[int, list[int]] = {1 << v: [] for v in range(order.count)}  # by layer
+        for nest in question.nests:
+            for v in members(nest):
+                self.nests[1 << v].append(nest)
         self.streamed: dict[tuple[int, int], int] = {}
         self.beside: dict[tuple[int, int], tuple[int, ...]] = {}
 
@@ -49,7 +53,10 @@ class Alone:
         return self.streamed[group, shown]
 
     def _streams(self, group: int, shown: int) -> int:
-        nests, is_single = [nest for nest in self.question.nests if nest & shown == group], not group & (group - 1)
+        nests, is_single = (
+            [nest for nest in self.nests[group & -group] if nest & shown == group],
+            not group & (group - 1),
+        )
         if any(nest != group for nest in nests) or (nests and len(self.free(group, 0)) > MOST_TOUCHED):
             return LOOSE
         return EXACT if nests or is_single else HELD

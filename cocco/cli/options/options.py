@@ -158,8 +158,8 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     )  # fmt: skip
     group.add_argument(
         "--groups-apart", action="store_true", default=unset,
-        help="subgraphs may run one group of channels (one head of attention) after the other; one core; not in the "
-        "paper",
+        help="subgraphs may run one group of channels (one head of attention) after the other; one core; default, but "
+        "not with --plans paper",
     )  # fmt: skip
     group.add_argument(
         "--plans", choices=PLANS, default=unset,

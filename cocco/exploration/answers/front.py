@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.lacking import lacking_json
@@ -158,6 +159,24 @@ class Front(Shown):
             **lacking_json(self.lacking),
             "front": [point.to_json(self.objectives) for point in self.found],
         }
+
+
+def of_networks(
+    evaluations: Sequence[Evaluation], plans: Sequence[Partition], weights: Sequence[float], answer: dict[str, Any]
+) -> dict[str, Any]:
+    """Return an answer with its plans: one network's beside it, several by "networks", each with its weight."""
+    found = [
+        evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
+        for evaluation, plan in zip(evaluations, plans)
+    ]
+    return joined_json(found, weights, answer)
+
+
+def joined_json(found: Sequence[dict[str, Any]], weights: Sequence[float], answer: dict[str, Any]) -> dict[str, Any]:
+    """Return an answer with what is found of its networks, as `of_networks`."""
+    if len(found) == 1:
+        return found[0] | answer
+    return answer | {"networks": [each | {"weight": weight} for each, weight in zip(found, weights)]}
 
 
 def buffer_bytes(accelerator: Accelerator) -> dict[str, int]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
 from cocco.exploration.answers.lacking import lacking_json
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
@@ -84,10 +83,4 @@ class Limited(Shown):
             return content | {"networks": list(self.networks), "nearest": nearest} | lacking_json(self.lacking)
         content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
         content |= buffer_bytes(self.best.accelerator)
-        found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
-            for evaluation, plan in zip(self.best.evaluations, self.best.plans)
-        ]
-        if len(found) == 1:
-            return found[0] | content
-        return content | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
+        return of_networks(self.best.evaluations, self.best.plans, self.weights, content)

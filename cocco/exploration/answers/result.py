@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.front import buffer_bytes
+from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks
 from cocco.exploration.answers.lacking import finite, lacking_json
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.ranges import Ranges
@@ -180,20 +180,14 @@ class Result(Shown):
             search |= sizes if self.plans else dict.fromkeys(sizes)
         if self.ranges is not None:
             search["ranges"] = self.ranges.to_json()
-        found = [
-            evaluation.to_json() | {"partition": [list(names) for names in plan.names]} | any_schedule_json(evaluation)
-            for evaluation, plan in zip(self.evaluations, self.plans)
+        if self.plans:
+            return of_networks(self.evaluations, self.plans, self.weights, search)
+        lacking = [
+            {"network": each.network, "accelerator": each.accelerator.to_json(), "partition": None}
+            | any_schedule_json(each)
+            for each in self.evaluations
         ]
-        if not found:
-            found = [
-                {"network": each.network, "accelerator": each.accelerator.to_json(), "partition": None}
-                | any_schedule_json(each)
-                for each in self.evaluations
-            ]
-            search |= lacking_json(self.evaluations)
-        if len(found) == 1:
-            return found[0] | search
-        return search | {"networks": [each | {"weight": weight} for each, weight in zip(found, self.weights)]}
+        return joined_json(lacking, self.weights, search | lacking_json(self.evaluations))
 
     def _only(self, what: str) -> int:
         if len(self.evaluations) != 1:

@@ -19,22 +19,17 @@ if TYPE_CHECKING:
     from cocco.output.pictures.schedule import schedule_figure
     from cocco.output.pictures.search import COLOURS, GROUPS, cost_figure, plane_figure
 
-_FILES = {
-    "COLOURS": "search",
-    "GROUPS": "search",
-    "cores_figure": "cores",
-    "cost_figure": "search",
-    "energy_figure": "energy",
-    "front_figure": "front",
-    "kept_figure": "kept",
-    "network_figure": "network",
-    "occupancy_figure": "occupancy",
-    "packing_figure": "allocation",
-    "plane": "front",
-    "plane_figure": "search",
-    "schedule_figure": "schedule",
-    "subgraph_energy_figure": "energy",
-}  #: name -> file of this room
+_NAMES = {
+    "allocation": ("packing_figure",),
+    "cores": ("cores_figure",),
+    "energy": ("energy_figure", "subgraph_energy_figure"),
+    "front": ("front_figure", "plane"),
+    "network": ("network_figure",),
+    "occupancy": ("kept_figure", "occupancy_figure"),
+    "schedule": ("schedule_figure",),
+    "search": ("COLOURS", "GROUPS", "cost_figure", "plane_figure"),
+}  #: by file of this room
+_FILES = {name: file for file, names in _NAMES.items() for name in names}
 
 __all__ = [
     "COLOURS",

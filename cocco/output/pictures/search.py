@@ -77,7 +77,10 @@ def plane_figure(result: Result) -> Figure:
     _shade(axes, result)
     if not _is_proof(result):
         figure.colorbar(drawn, ax=axes, label="generation")
-    best_capacity, best_value = result.accelerator.buffer_bytes / 1024, _value(result) * unit.scale
+    best_capacity, best_value = (
+        result.accelerator.buffer_bytes / 1024,
+        result.objective.judged(result.evaluations) * unit.scale,
+    )
     if _is_proof(result):
         capacity, value = _with_others(result, capacity, value)
     _limit(axes.set_ylim, value, best_value)
@@ -177,11 +180,6 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
 def _is_proof(result: Result) -> bool:
     """Whether the points are the optima of the sizes that the exact search with kept tensors solved."""
     return result.method == "exact" and len(result.history) == 1 and result.keep == "auto"
-
-
-def _value(result: Result) -> float:
-    """Return Formula 1 of the result."""
-    return result.objective.judged(result.evaluations)
 
 
 def _limit(set_limits: Callable[[float, float], object], values: pandas.Series, best: float) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from cocco.candidates.stream import ONE, Stream
 from cocco.effort.status import Unfinished
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
+
+MOST_BETWEEN = 16  #: our choice: of a set of siblings, those so far apart are a pair
 
 Pair = tuple[int, int]  # subgraphs by their smallest layers; the first feeds the second, or they have siblings
 
@@ -70,13 +72,12 @@ class _Grouping:
         for u, v in edges:
             self.feeds[u].add(v)
             self.reads[v].add(u)
-        pairs = edges | dict.fromkeys(_pair(label[u], label[v]) for u, v in problem.pairs[len(problem.edges) :])
-        for first, second in pairs:
-            if first != second and (first, second) not in edges and (second, first) not in edges:
+        for edge in edges:
+            self._weigh(*edge)
+        for first, second in dict.fromkeys(_pair(label[u], label[v]) for u, v in _siblings(problem)):
+            if first != second and second not in self.feeds[first] and first not in self.feeds[second]:
                 self.beside[first].add(second)
                 self.beside[second].add(first)
-                self._weigh(first, second)
-            elif (first, second) in edges:
                 self._weigh(first, second)
 
     def labels(self) -> list[int]:
@@ -157,6 +158,12 @@ class _Grouping:
                         seen.add(label)
                         stack.append(label)
         return False
+
+
+def _siblings(problem: Problem) -> Iterator[Pair]:
+    for layers in problem.siblings:
+        for i, u in enumerate(layers):
+            yield from ((u, v) for v in layers[i + 1 : i + 1 + MOST_BETWEEN])
 
 
 def _pair(one: int, other: int) -> Pair:

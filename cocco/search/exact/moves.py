@@ -40,7 +40,12 @@ class Memo:
             self.upward[v] = 1 << v
             for p in members(producers):
                 self.upward[v] |= self.upward[p]
+        self.downward = [1 << v for v in range(self.count)]  # per layer: itself and its descendants
+        for u in reversed(range(self.count)):
+            for v in members(self.consumers[u]):
+                self.downward[u] |= self.downward[v]
         self.alone = 0 if question.may_keep else self._alone()
+        self.after: dict[int, int] = {}
         self.fits: dict[int, bool | None] = {}  # None: met, not looked at
         self.prices: dict[KeptStep, float] = {}
 
@@ -50,14 +55,23 @@ class Memo:
         A larger subgraph with such a layer u, whose producers have run, would contain a layer v that is joined with u
         and, being convex, all layers on paths from u to v.
         """
-        downward, found = [0] * self.count, 0  # per layer: itself and its descendants
-        for u in reversed(range(self.count)):
-            downward[u] = 1 << u
-            for v in members(self.consumers[u]):
-                downward[u] |= downward[v]
-            between = (downward[u] & self.upward[v] | 1 << u | 1 << v for v in members(self.near[u]))
+        found = 0
+        for u in range(self.count):
+            between = (self.downward[u] & self.upward[v] | 1 << u | 1 << v for v in members(self.near[u]))
             found |= (not any(self.question.may_fit(tuple(members(each))) for each in between)) << u
         return found
+
+    def after_with(self, v: int) -> int:
+        """Return the descendants of a layer that may share a subgraph with it, which then has all layers between."""
+        if v not in self.after:
+            found, stack = 0, [v]
+            while stack:
+                for w in members(self.consumers[stack.pop()] & ~found):
+                    if self.question.may_fit(tuple(members(self.downward[v] & self.upward[w]))):
+                        found |= 1 << w
+                        stack.append(w)
+            self.after[v] = found
+        return self.after[v]
 
     def make_room(self, limits: Limits) -> None:
         """Forget everything if a search might not find room for its prices."""
@@ -101,7 +115,7 @@ class Moves:
         self.inside = window.goal.executed & ~window.start.executed
         self.needed = window.goal.unwritten | window.goal.written
         self.keeps = self.question.may_keep or any((*window.start[1:], self.needed))  # or a state is only what has run
-        self.at_once = memo.alone & self.inside if merges and not self.keeps and not window.units else 0
+        self.in_order = merges and not self.keeps and not window.units
         self.readers = [consumers & self.inside for consumers in memo.consumers]
         self.near = [near & self.inside for near in memo.near]
         self.layers = list(members(self.inside))
@@ -149,17 +163,16 @@ class Moves:
         union of such closures; as long as part of it is missing, something joins the part built so far with a layer w
         of the rest. It is no edge from w, since the part is closed; so w reads the part or is a sibling, and the
         ancestors of w are in S. Sound: w and its ancestors are connected by edges, and joined with the part. Growth
-        stops where `may_fit` fails, as every larger set also fails. If nothing is kept, a layer that can only run alone
-        runs at once: that excludes no order of the others.
+        stops where `may_fit` fails, as every larger set also fails.
         """
         if executed in self.groups:
             return self.groups[executed]
         found: list[int] = []
         seen: set[int] = set()
-        first = next((v for v in members(self.at_once & ~executed) if not self.upward[v] & ~executed ^ 1 << v), None)
-        for v in self.layers if first is None else [first]:
+        starts, first, wanted = self._starts(executed)
+        for v in starts:
             unit = self.upward[v] & ~executed
-            if executed >> v & 1 or (unit & self.heads).bit_count() > 1 or unit in seen:
+            if unit in seen:
                 continue
             stack = [unit]
             self._meet(unit, seen)
@@ -168,10 +181,13 @@ class Moves:
                 self._count(1)
                 if not self._may_fit(group):
                     continue
-                found.append(group)
-                near = 0
-                for u in members(group) if first is None else ():
+                near = readers = 0
+                for u in members(group & ~self.memo.alone):
                     near |= self.near[u]
+                for u in members(group):
+                    readers |= self.readers[u]
+                if group & first or readers & ~group & wanted:
+                    found.append(group)
                 for w in members(near & ~group & ~executed):
                     grown = group | self.upward[w] & ~executed
                     if grown not in seen and not 0 < self.limits.units < (grown & self.heads).bit_count():
@@ -179,6 +195,32 @@ class Moves:
                         stack.append(grown)
         self.groups[executed] = found
         return found
+
+    def _starts(self, executed: int) -> tuple[list[int], int, int]:
+        """Return layers of which a next set has one, the layers of which it has one or a reader outside it is wanted.
+
+        Any set begins with a ready layer. If nothing is kept, plans differ by their subgraphs only, and one order of
+        each will do. A layer that can only run alone runs at once: that excludes no order of the others. Else let v be
+        the first layer left; its producers have run. Next is its subgraph G, or one that G waits for, directly or
+        through others: the first of these that is ready. What G waits for contains no descendant of v, as G would then
+        wait for itself. So a next subgraph without v has a layer s, no descendant of v, with a reader outside it that
+        is in G or in another that G waits for: a descendant of v that may share a subgraph with it, or a layer left
+        that is no descendant of v.
+        """
+        left = self.inside & ~executed
+        if not self.in_order:
+            ready = [v for v in members(left) if (self.upward[v] & left & self.heads).bit_count() == 1]
+            return ready, left, 0
+        for v in members(self.memo.alone & left):
+            if self.upward[v] & left == 1 << v:
+                return [v], left, 0
+        first = left & -left
+        v = first.bit_length() - 1
+        wanted = left & ~self.memo.downward[v]
+        if not wanted:
+            return [v], first, 0
+        beside, wanted = wanted, wanted | self.memo.after_with(v) & left
+        return [v, *(u for u in members(beside) if self.readers[u] & wanted)], first, wanted
 
     def _meet(self, group: int, seen: set[int]) -> None:
         seen.add(group)

@@ -111,6 +111,7 @@ cdef class Kernel:
         self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
         self.net.alone = self._hold([layer.op == "attention" for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
+        self.net.most_groups = self._hold([most for rule in rules for most in rule.most_groups])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])
         producers = [[ids[i][p] for p in each] for i, network in enumerate(problem.networks) for each in network.producers]
         self.net.producers = self._hold([p for each in producers for p in each])
@@ -246,9 +247,9 @@ cdef class Kernel:
 
     def _fill_graph(self, problem):
         self.graph.size, self.graph.edges = problem.size, len(problem.edges)
-        self.graph.pairs, self.graph.sets = len(problem.pairs), len(problem.siblings)
-        self.graph.source = self._hold([u for u, _ in problem.pairs])
-        self.graph.target = self._hold([v for _, v in problem.pairs])
+        self.graph.source = self._hold([p for p, _ in problem.edges])
+        self.graph.target = self._hold([v for _, v in problem.edges])
+        self.graph.sets = len(problem.siblings)
         self.graph.siblings = self._hold([v for each in problem.siblings for v in each])
         self.graph.sibling_start = self._hold(_starts(problem.siblings))
         self.graph.sets_of = self._hold([i for each in problem.siblings_of for i in each])
@@ -431,7 +432,7 @@ cdef class Scratch:
         cdef i64* at
         cdef i64 v
         self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n + 2 * (kernel.graph.pairs + kernel.graph.sets), sizeof(i64))
+        self.block[1] = calloc(40 * n + 2 * (kernel.graph.edges + kernel.graph.sets), sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
         self.block[3] = calloc(ENTRIES, sizeof(Entry))
         self.block[4] = calloc(n, sizeof(Print))
@@ -523,7 +524,7 @@ cdef i64* lay_out_bench(Bench* b, i64* at, i64 n, Graph* g) noexcept:
     b.waits, b.ready, b.done, b.flag, b.flag2 = take(&at, n), take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.group, b.part, b.parts, b.queue = take(&at, n), take(&at, n), take(&at, n), take(&at, n)
     b.queue_length, b.order, b.place = take(&at, n), take(&at, n), take(&at, n)
-    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, g.pairs)
+    b.prints, b.crossing = <Print*>take(&at, 2 * n), take(&at, g.edges)
     b.met = take(&at, g.sets)
     for i in range(g.sets):
         b.met[i] = -1

@@ -14,15 +14,14 @@ from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import METRICS, Totals
 from simulator.model.layer.goal import Room
 from simulator.model.layer.least_room import can_run
-from simulator.model.subgraph.subgraph import COLUMNS, ROWS
-from workloads.network.layers.types import row_bytes
+from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry
 
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
 GroupPrice = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
 Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
 Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
-Held = tuple[int, int, int, int, int]  # height, width, band, bytes of an element, and of one word of it
+Held = tuple[int, int, int, int]  # height, width, band, bytes of an element
 
 
 class Spent(Exception):
@@ -117,19 +116,20 @@ class SubgraphCosts:
         On several cores, each has at least the channels dealt to it, or the columns of its band.
         """
         problem = self.problem
-        layers: list[tuple[int, int, list[int], int]] = []
-        inputs: list[tuple[int, int, list[int], int]] = []
+        layers: list[tuple[int, int, list[int]]] = []
+        inputs: list[tuple[int, int, list[int]]] = []
+        mine, theirs = list[tuple[Geometry, int]](), list[tuple[Geometry, int]]()
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
-        first_input, alignment = problem.size, problem.accelerator.technology.channel_alignment
-        self._may_part = [unit != 1 for rules in problem.rules for unit in rules.units]
+        first_input = problem.size
+        self._most_groups = [most for rules in problem.rules for most in rules.most_groups]
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
                 height, width = geometry.extent[ROWS][u], geometry.extent[COLUMNS][u]
                 sizes = [geometry.held_bytes(u, cores=cores) for _, cores in self._shares]
-                word = row_bytes(alignment, network.tensors[u].bits)
-                (layers if u < count else inputs).append((height, width, sizes, word))
+                (layers if u < count else inputs).append((height, width, sizes))
+                (mine if u < count else theirs).append((geometry, u))
             read: list[list[tuple[int, bool, bool]]] = [[] for _ in range(count)]
             for u, readers in enumerate(geometry.readers):
                 union = offset + u if u < count else first_input + u - count
@@ -145,14 +145,14 @@ class SubgraphCosts:
                 more_w = (geometry.reach[COLUMNS][v] - stride_w) // across
                 windows.append((stride_h, stride_w, down, across, more_h, more_w))
         self._tensors: list[list[Held]] = [  # for each share
-            [(height, width, -(-width // bands), sizes[i], word) for height, width, sizes, word in layers + inputs]
+            [(height, width, -(-width // bands), sizes[i]) for height, width, sizes in layers + inputs]
             for i, (bands, _) in enumerate(self._shares)
         ]
-        self._reads = reads
-        self._touches_parts = [*self._may_part, *[False] * (len(layers + inputs) - problem.size)]  #: by tensor
-        for may_part, operands in zip(self._may_part, reads):
+        self._reads, self._places = reads, mine + theirs
+        self._touched_by = [*self._most_groups, *[1] * (len(layers + inputs) - problem.size)]  #: most groups, by tensor
+        for most, operands in zip(self._most_groups, reads):
             for tensor, _, _ in operands:
-                self._touches_parts[tensor] |= may_part
+                self._touched_by[tensor] = max(self._touched_by[tensor], most)
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
@@ -168,19 +168,24 @@ class SubgraphCosts:
 
         Weights of one core, the number of tensors and `least_activation` only grow with the set.
         """
-        parts = self._parts(group)
-        weights = 0 if parts else -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
+        groups = self._groups(group)
+        weights = self._weights(group, groups)
         room = self._room - weights if self._is_shared else self._room
         if room < 0 or weights > self._weight_room:
             return False
         asked = self._asked(group)
         if self._most_tensors is not None and len(asked) > self._most_tensors and len(group) > 1:
             return False
-        return self._bytes_held(asked, parts) <= room
+        return self._bytes_held(asked, groups) <= room
 
-    def _parts(self, group: Group) -> bool:
-        """Return whether these layers may run in groups of channels; if not, no larger set may."""
-        return all(self._may_part[v] for v in group)
+    def _groups(self, group: Group) -> int:
+        """Return a bound of the groups of channels in which these layers, or any set around them, run."""
+        return min(self._most_groups[v] for v in group)
+
+    def _weights(self, group: Group, groups: int) -> int:
+        """Return the least bytes of weights in one core that these layers, or any set around them, hold."""
+        total = sum([self.problem.weight_bytes[v] for v in group])
+        return total // groups if groups > 1 else -(-total // self._cores)
 
     def least_activation(self, group: Group) -> int:
         """Return a lower bound of the bytes that these layers, or any set around them, hold in one core's buffer.
@@ -201,17 +206,16 @@ class SubgraphCosts:
           what u holds where a layer of T needs it whole.
         * Several cores: the channels of all tensors are dealt, or all their columns are shared; the less of both.
         """
-        return self._bytes_held(self._asked(group), self._parts(group))
+        return self._bytes_held(self._asked(group), self._groups(group))
 
     def least_held(self, group: Group) -> tuple[int, dict[int, int]]:
         """Return the least that these layers take: weights, if the buffer is shared, and bytes by tensor.
 
         The bytes are the parts of `least_activation`: no step with these and more layers takes less, for any tensor.
         """
-        parts, weights = self._parts(group), 0
-        if self._is_shared and not parts:
-            weights = -(-sum([self.problem.weight_bytes[v] for v in group]) // self._cores)
-        return weights, {u: self._bytes_held({u: asked}, parts) for u, asked in self._asked(group).items()}
+        groups = self._groups(group)
+        weights = self._weights(group, groups) if self._is_shared else 0
+        return weights, {u: self._bytes_held({u: asked}, groups) for u, asked in self._asked(group).items()}
 
     def bytes_for(self, u: int, v: int | None, slack: tuple[int, int] = (0, 0)) -> int:
         """Return the least bytes that tensor u holds if its reader v is in S; v None: if u is in S or in(S) at all.
@@ -228,7 +232,7 @@ class SubgraphCosts:
                 is_whole |= tensor == u and whole
         rows, columns = -(-rows // down), -(-columns // across)
         asked = {u: (max(1, rows), max(1, columns), max(slack[0], slack_h), max(slack[1], slack_w), is_whole)}
-        return self._bytes_held(asked, self._touches_parts[u] if v is None else self._may_part[v])
+        return self._bytes_held(asked, self._touched_by[u] if v is None else self._most_groups[v])
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S need of each tensor of S and in(S): steps, slacks, and whether in full."""
@@ -248,18 +252,20 @@ class SubgraphCosts:
                 asked[u] = (a, b, c, d, e or whole)
         return asked
 
-    def _bytes_held(self, asked: dict[int, Asked], in_parts: bool) -> int:
-        return min([self._bytes_in_share(asked, tensors, in_parts) for tensors in self._tensors])
+    def _bytes_held(self, asked: dict[int, Asked], groups: int) -> int:
+        return min([self._bytes_in_share(asked, tensors, groups) for tensors in self._tensors])
 
-    def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[Held], in_parts: bool) -> int:
+    def _bytes_in_share(self, asked: dict[int, Asked], tensors: list[Held], groups: int) -> int:
         """Return the bytes on a core that has such a share of all tensors.
 
-        in_parts: whether only of one group of channels, which has at least one word.
+        groups: of channels, of which it holds one.
         """
         held = 0
         for u, (rows, columns, slack_h, slack_w, is_whole) in asked.items():
-            height, width, band, element_bytes, word = tensors[u]
-            element_bytes = min(element_bytes, word) if in_parts else element_bytes
+            height, width, band, element_bytes = tensors[u]
+            if groups > 1:
+                geometry, place = self._places[u]
+                element_bytes = geometry.held_bytes(place, groups)
             if is_whole:
                 held += height * width * element_bytes
                 continue

@@ -24,7 +24,7 @@ from matplotlib.figure import Figure
 import workloads
 from cocco.mapping import MappingResult, Rules, map_layer
 from cocco.mapping.layer_lists import layers_of, read_layers
-from cocco.mapping.objective import objective_parts, total_of
+from cocco.mapping.objective import objective_parts
 from cocco.mapping.sampling.random_search import random_search
 from experiments.common import command, published
 from experiments.common.drawing import bars, dots, panels
@@ -131,7 +131,7 @@ def _random(drawn: Sequence[tuple[MappingResult, float]], shape: LayerShape, arc
     return row | {
         "random_cycles": mean([cost.cycles for cost in costs]),
         "random_energy_pj": mean([cost.energy_pj for cost in costs]),
-        "random_objective": sum(total_of(each, rules) for each in parts) / len(parts),
+        "random_objective": sum(rules.total(each) for each in parts) / len(parts),
         "random_evaluations": sum(found.evaluations for found, _ in drawn) / len(drawn),
         "cpu_random": sum(seconds for _, seconds in drawn) / len(drawn),
     }

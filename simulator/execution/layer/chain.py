@@ -12,12 +12,13 @@ from simulator.execution.count.count import Count, extra_units
 from simulator.execution.count.layer_facts import elements, operations, size_bytes
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.chained.count import count_chain
+from simulator.execution.layer.chained.links import Links, links_of
+from simulator.execution.layer.chained.problem import ChainProblem
+from simulator.execution.layer.chained.run import run_chain
+from simulator.execution.layer.chained.small import SmallChain, shrink_chain
 from simulator.execution.layer.common.chip import Chip
-from simulator.execution.layer.common.links import Links, links_of
 from simulator.execution.layer.common.plan import CHAINED, LayerPlan
-from simulator.execution.layer.counted.chain import count_chain
-from simulator.execution.layer.small_chain import SmallChain, shrink_chain
-from simulator.execution.layer.value.chain import ChainProblem, run_chain
 from simulator.technology import Technology
 from workloads.network.network import Network
 

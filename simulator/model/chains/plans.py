@@ -20,7 +20,7 @@ from simulator.model.chains.orders import (
     sum_row_bytes,
     x_bytes,
 )
-from simulator.model.chains.rows import ChainBand
+from simulator.model.chains.rows import ChainBand, ChainRows
 from simulator.model.layer.axes import RING, WHOLE
 from simulator.model.layer.goal import Place, Room, holds, may_win, most, offer, without
 from simulator.model.layer.loop_layer import LoopLayer
@@ -35,12 +35,15 @@ def chain_plans(at: Place) -> None:
     words = ceil_div(chain.outputs, at.layer.word)
     for i in range(chain.band_count):
         band = chain.bands[i]
-        _layers_plans(at, band)
-        _middle_tiles_plans(at, band)
+        whole = Loops(chain.middle, chain.middle, chain.outputs, chain.outputs, 1, 0)
+        if _chain_may_win(at, band, band.ring, whole, 0, once_bytes(at.layer)):
+            _layers_plans(at, band)
+            _middle_tiles_plans(at, band)
         size = words
         while size and ceil_div(words, size) <= MOST_SLICES:
             outputs = min(chain.outputs, size * at.layer.word)
-            _tiles_middle_plans(at, band, outputs)
+            if _middle_may_win(at, band, outputs):
+                _tiles_middle_plans(at, band, outputs)
             _slices_plans(at, band, outputs)
             size = fewer_words(words, size)
 
@@ -54,6 +57,25 @@ def fewer_words(words: int, size: int) -> int:
     [7, 5, 4, 0]
     """
     return ceil_div(words, (words - 1) // (size - 1) + 1) if size > 1 else 0
+
+
+def _chain_may_win(at: Place, band: ChainBand, rows: ChainRows, loops: Loops, passing: int, reads: int) -> bool:
+    """Return whether plans that move at least what these loops do may come before the best so far."""
+    moved = chain_moved(at.layer, band, rows, loops, passing, reads, 0)
+    return may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic)
+
+
+def _middle_may_win(at: Place, band: ChainBand, outputs: int) -> bool:
+    """Return the same of TM in a tile and slice, with all the weights that can stay beside a chunk of a word."""
+    layer, chain, rows = at.layer, at.layer.chain, band.anew
+    chunk = min(layer.word, chain.middle)
+    row = min(sum_row_bytes(layer, outputs), result_row_bytes(layer, outputs))
+    held = x_bytes(layer, rows) + middle_bytes(layer, rows, chunk, 0) + band.rows * row
+    if not holds(at.room, held, 0):
+        return False
+    kept = min(chain.middle, (most(without(at.room, held, 0), 0, chain_weights(chain, chunk)) + 1) * chunk)
+    loops = Loops(chain.middle, chain.middle, outputs, outputs, 1, kept)
+    return _chain_may_win(at, band, rows, loops, chain.middle - kept, once_bytes(layer))
 
 
 def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
@@ -71,15 +93,16 @@ def _tiles_middle_plans(at: Place, band: ChainBand, outputs: int) -> None:
             continue
         left = without(at.room, held, 0)
         if often > 1 and most(left, 0, chain_weights(chain, chain.middle)) > 0:
-            _offer_chain(at, TM, RING, band, Loops(chunk, chunk, outputs, outputs, 1, chain.middle))
+            loops = Loops(chunk, chunk, outputs, outputs, 1, chain.middle)
+            if _chain_may_win(at, band, rows, loops, 0, once_bytes(layer)):
+                _offer_chain(at, TM, RING, band, loops)
             continue
         slot = slot_bytes(chain, chain.inputs, chunk, _in_pieces(layer, 3, chunk, outputs, 0))
         if not holds(left, 0, slot):
             continue
         kept = _kept_middle(at, left, chunk, _in_pieces(layer, 3, chunk, outputs, 0)) if often > 1 else 0
         loops = Loops(chunk, chunk, outputs, outputs, 1, kept)
-        moved = chain_moved(layer, band, rows, loops, chain.middle - kept, once_bytes(layer), 0)
-        if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
+        if not _chain_may_win(at, band, rows, loops, chain.middle - kept, once_bytes(layer)):
             continue
         for number in range(4):
             loops = _in_pieces(layer, number, chunk, outputs, 0)
@@ -138,12 +161,12 @@ def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
     while size:
         chunk = min(chain.middle, size * layer.word)
         loops = Loops(chunk, chunk, outputs, outputs, 1, 0)
-        reads = ceil_div(chain.middle, chunk) * once
-        moved = chain_moved(layer, band, band.anew, loops, chain.middle, reads, 0)
-        if not may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic):
+        if not _chain_may_win(at, band, band.anew, loops, chain.middle, ceil_div(chain.middle, chunk) * once):
             return  # smaller chunks move more
-        before = 0
-        for fourth in range(4):
+        before, held = 0, middle_bytes(layer, band.anew, chunk, 0)
+        if chunk < chain.middle:
+            held += band.rows * sum_row_bytes(layer, outputs)
+        for fourth in range(4 if holds(at.room, held, 0) else 0):
             inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
             if inputs > before:
                 before = inputs

@@ -92,8 +92,8 @@ def tiles_of(axes: tuple[Axis, Axis | None, Axis], rows: int, is_ring: bool, rea
     opener, middle, closer = (None if axis is None else _masks(axis) for axis in axes)
     assert opener is not None and closer is not None
     found, e_there, d_there = ChainTiles([], [], [], [], [], []), 0, 0
-    for first in range(0, len(closer), rows):
-        tile = ((1 << min(first + rows, len(closer))) - 1) ^ ((1 << first) - 1)
+    for first in range(0, axes[2].windows, rows):
+        tile = ((1 << min(first + rows, axes[2].windows)) - 1) ^ ((1 << first) - 1)
         d_read = _meet(closer, tile)
         d_made = d_read & ~d_there
         e_read = d_read if middle is None else _meet(middle, d_made)
@@ -108,14 +108,16 @@ def tiles_of(axes: tuple[Axis, Axis | None, Axis], rows: int, is_ring: bool, rea
 
 @lru_cache(maxsize=1 << 8)
 def _masks(axis: Axis) -> tuple[int, ...]:
-    """Return the rows that each window meets."""
+    """Return the rows that each window meets; nothing where each meets its own."""
+    if axis == Axis(axis.windows, axis.windows):
+        return ()
     return tuple(sum(1 << row for row in axis.met(window)) for window in range(axis.windows))
 
 
 def _meet(windows: tuple[int, ...], rows: int) -> int:
     """Return the rows that these windows meet."""
-    met = 0
-    while rows:
+    met = 0 if windows else rows
+    while windows and rows:
         last = rows & -rows
         met |= windows[last.bit_length() - 1]
         rows ^= last

@@ -11,6 +11,7 @@ cdef void _chunked(Place* at, Mode* mode, i64 first, i64 second) noexcept nogil
 cdef void _partly(Place* at, Mode* mode) noexcept nogil
 cdef void _sliced(Place* at, Mode* mode) noexcept nogil
 cdef void _blocks(Place* at, Mode* mode, bint is_inner) noexcept nogil
+cdef i64 _less_than_all(LoopLayer* layer, i64 words, i64 units) noexcept nogil
 cdef i64 _sum_bytes(Place* at) noexcept nogil
 cdef i64 _result_bytes(Place* at) noexcept nogil
 cdef Room _beside(Place* at, Mode* mode) noexcept nogil

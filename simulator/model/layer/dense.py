@@ -119,7 +119,7 @@ def _sliced(at: Place, mode: Mode) -> None:
         if outputs == before or not has_positions(layer, TKC, outputs):
             continue
         before, left = outputs, without(room, ceil_div(outputs, layer.word) * sums, 0)
-        words = most(left, 0, stationary_bytes(layer, outputs, layer.word))
+        words = _less_than_all(layer, most(left, 0, stationary_bytes(layer, outputs, layer.word)), units)
         if 0 < words < units:  # a single slice would be TK
             loops = Loops(1, outputs, evened(units * layer.word, words, layer.word), outputs, at.at_once, 0)
             offer(at, mode, tiles_slices(layer, at.grid, mode, loops))
@@ -150,10 +150,15 @@ def _blocks(at: Place, mode: Mode, is_inner: bool) -> None:
             continue
         before, left = outputs, without(at.room, ceil_div(outputs, layer.word) * sums, 0)
         inner = min(layer.word, outputs) if is_inner else outputs
-        words = most(left, each, stationary_bytes(layer, inner, inputs))
+        words = _less_than_all(layer, most(left, each, stationary_bytes(layer, inner, inputs)), units)
         if 0 < words < units:  # one always fits: the chunk was chosen beside it; a single slice would be TK
             loops = Loops(1, outputs, evened(units * layer.word, words, layer.word), inner, at.at_once, 0)
             offer(at, mode, block_slices(layer, at.grid, mode, loops))
+
+
+def _less_than_all(layer: LoopLayer, words: int, units: int) -> int:
+    """Return so many words of inputs; with an epilogue fewer than all, as slices then take other room than TK."""
+    return min(words, units - 1) if layer.epilogue.bits > 0 else words
 
 
 def _sum_bytes(at: Place) -> int:

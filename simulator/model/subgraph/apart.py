@@ -61,33 +61,33 @@ def _unit(network: Network, v: int, heads: list[int]) -> int:
     return ANY if layer.channels == layer.in_channels else 1
 
 
-def parting_units(network: Network) -> list[int]:
-    """Return `units_of`, but 1 for layers that are in no subgraph of several layers that keeps groups apart.
+def most_groups(network: Network) -> list[int]:
+    """Return per layer a bound of the groups that a subgraph of several layers with it runs in; 1 where in no more.
 
     In such a subgraph a layer has one that it shares a tensor with, and all between the two keep groups apart as well.
 
     Examples
     --------
     >>> import workloads
-    >>> set(parting_units(workloads.load("resnet50")))
+    >>> set(most_groups(workloads.load("resnet50")))
     {1}
     >>> network = workloads.load("gpt2", layers=1)
-    >>> {layer.name: unit for layer, unit in zip(network.layers, parting_units(network)) if unit != 1}
+    >>> {layer.name: most for layer, most in zip(network.layers, most_groups(network)) if most > 1}
     {'l1_scores': 12, 'l1_softmax': 12, 'l1_context': 12}
     """
-    units, found, between = units_of(network), set[int](), _between(network)
+    units, found, between = units_of(network), [1] * len(network.layers), _between(network)
     apart = {v for v, unit in enumerate(units) if unit != 1}
     mask = sum(1 << v for v in apart)
     for v in apart:
         near = {u for t in (v, *network.producers[v]) for u in (t, *network.consumers[t])}
         near |= {u for w in network.consumers[v] for u in network.producers[w]}
-        for u in near & apart - {v} - found:
+        for u in near & apart - {v}:
             hull = 1 << u | 1 << v | between(min(u, v), max(u, v))
             if not hull & ~mask:
                 layers = [w for w in range(min(u, v), max(u, v) + 1) if hull >> w & 1]
                 channels = [network.tensors[t].channels for w in layers for t in (w, *network.producers[w])]
-                found |= {u, v} if gcd(*channels, *(units[w] for w in layers)) != 1 else set()
-    return [unit if v in found else 1 for v, unit in enumerate(units)]
+                found[v] = max(found[v], gcd(*channels, *(units[w] for w in layers)))
+    return found
 
 
 def _between(network: Network) -> Callable[[int, int], int]:

@@ -46,6 +46,7 @@ cdef struct Geometry:   # by tensor id, layers first
     i64* operation_extra  # what they take beyond INT8, in units
     i64* alone          # whether it runs in no subgraph of several: simulator.model.holding.Holding
     i64* unit           # simulator.model.subgraph.apart.units_of, where machine.is_apart
+    i64* most_groups    # and most_groups
     i64* apart          # groups, and the cycles of all of them one after the other (simulator.model.subgraph.apart)
     i64* apart_start
     i64* is_output      # Subgraph.outputs, whoever reads it

@@ -69,7 +69,7 @@ def test_pieces_of_a_layer_are_worked_out_once_for_all_memories():
     misses = set()
     for kilobytes in (64, 96, 128, 1024):
         problem = on_hardware(load("densenet121"), Accelerator(shared_buffer=kilobytes * 1024), metric="energy")
-        floor = inside_floors(problem, least_of_layers(problem.rules[0]))
+        floor = inside_floors(problem, least_of_layers(problem))
         for room in range(0, kilobytes * 1024, 8 * 1024):
             for v in range(20):
                 floor(v, room, kept)
@@ -82,7 +82,7 @@ def test_operands_that_are_read_alike_are_one():
     problem = on_hardware(load("densenet121"), Accelerator(shared_buffer=2**20), metric="energy")
     rules = problem.rules[0]
     v = max(range(problem.size), key=lambda each: len(inside_of(rules, each).operands))
-    floor = inside_floors(problem, least_of_layers(rules))
+    floor = inside_floors(problem, least_of_layers(problem))
     reads = dict.fromkeys(rules.geometry.network.operands[v])
     alike = [u for u in reads if rules.geometry.held_bytes(u) == rules.geometry.held_bytes(list(reads)[-1])]
     assert len(alike) > 10

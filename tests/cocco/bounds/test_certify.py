@@ -56,12 +56,17 @@ def test_a_chain_that_fits_by_twos_is_proven():
 
 
 def test_components_end_where_neighbours_cannot_be_together():
-    """Four layers of 64 bytes of weights; n0 and n1 with all between them exceed 128 bytes, as do the others."""
+    """Four layers of 64 bytes of weights; n0 and n1 with all between them exceed 128 bytes, as do the others.
+
+    With nests, n1 and n2 may run together in less.
+    """
     network = dag([[], [0], [1], [0, 2]])
     problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=192))
     assert components(problem, Hulls(problem, SubgraphCosts(problem))) == [[0, 1, 2, 3]]
-    problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=100))
+    problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=100, plans="paper"))
     assert components(problem, Hulls(problem, SubgraphCosts(problem))) == [[0], [1], [2], [3]]
+    problem = on_hardware(network, Accelerator(global_buffer=65536, weight_buffer=100))
+    assert components(problem, Hulls(problem, SubgraphCosts(problem))) == [[0], [3], [1, 2]]
 
 
 def test_crossings_are_those_of_the_simulator_on_random_graphs():

@@ -76,8 +76,8 @@ def test_a_spent_budget_proves_nothing():
 
 
 def test_vgg16_is_proven():
-    """At 896 KB: 141.71 MB, where 145.39 cross with nothing kept. Regression values of the model as it is."""
+    """At 896 KB: 140.99 MB, where 145.39 cross with nothing kept or in nests. Regression values."""
     problem = on_hardware(workloads.load("vgg16"), Accelerator(shared_buffer=896 * 1024), metric="ema")
     found = cheapest_plans(problem)
-    assert found.is_proven and found.cost == 141_706_920
+    assert found.is_proven and found.cost == 140_986_024
     assert cost_of(problem, found.partitions or ()) == found.cost

@@ -37,13 +37,13 @@ def every_step(problem: Problem) -> dict[KeptStep, float]:
 
 
 def check(problem: Problem) -> tuple[int, int]:
-    """Compare all steps of several layers; return how many, and how many of them have a floor above that of one."""
+    """Compare all steps that are held; return how many, and how many of them have a floor above that of one layer."""
     question, compared, higher = keep_question(problem), 0, 0
     if question.inside is None:
         return 0, 0
     outputs = bits(tuple(v for v, is_output in enumerate(question.network.is_output) if is_output))
     for step, price in every_step(problem).items():
-        if len(step.layers) == 1 or price == math.inf:
+        if len(step.layers) == 1 or price == math.inf or bits(step.layers) in question.nests:
             continue
         least = 0.0
         weights, held = question.least_held(step.layers)

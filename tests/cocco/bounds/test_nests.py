@@ -149,13 +149,13 @@ def _deaf(patch: pytest.MonkeyPatch) -> None:
 
 def _unlimited(patch: pytest.MonkeyPatch) -> None:
     """A nest takes so much that no floor need be lowered for it."""
-    look = by_layer._looked_at
+    look = by_layer._Looks.at
 
-    def looked_at(question, order, group):
-        found = look(question, order, group)
+    def at(self, group):
+        found = look(self, group)
         return found._replace(floor=math.inf) if group & (group - 1) else found
 
-    patch.setattr(by_layer, "_looked_at", looked_at)
+    patch.setattr(by_layer._Looks, "at", at)
 
 
 def _only_alone(patch: pytest.MonkeyPatch) -> None:
@@ -166,7 +166,7 @@ def _only_alone(patch: pytest.MonkeyPatch) -> None:
 
 FAULTS: dict[str, Patch] = {
     "what is not held does not run": lambda patch: patch.setattr(SubgraphCosts, "_may_fit", SubgraphCosts._may_hold),
-    "each result is written and read": lambda patch: patch.setattr(by_layer, "least_of_nests", lambda rules: ()),
+    "each result is written and read": lambda patch: patch.setattr(by_layer, "least_of_nests", lambda problem: {}),
     "buffers see every result": lambda patch: patch.setattr(buffers, "lowered", _untouched),
     "what is never held moves as alone": lambda patch: patch.setattr(forced, "lowered", _untouched),
     "what is never held costs as alone": _unlimited,

@@ -96,7 +96,7 @@ def test_proof_lowers_prices_until_no_set_is_worth_more(monkeypatch: pytest.Monk
     So it is 376 short, as is the last pair, for which 512 bytes come in: the output goes out in any plan. Each layer
     may be the first of one such pair; or each pair that is met is lowered to what crosses.
     """
-    problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152))
+    problem = on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152, plans="paper"))
     dear, fair = np.array([700.0, 700, 700, 700, 188]), np.array([512.0, 512, 512, 512, 0])
     prices, is_new = bound_of(problem)._prove(dear, 10.0)
     assert is_new and dear.sum() - 5 * 376 < prices.sum() <= fair.sum()

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cocco.mapping import MappingResult, Rules, Weights, map_layer
 from cocco.mapping.cosa.solving import SolverLimits, map_cosa
-from cocco.mapping.objective import objective_parts, total_of
+from cocco.mapping.objective import objective_parts
 from cocco.mapping.rules import factors_of
 from simulator.mapping import SIMBA, Architecture, LayerShape, Level, closed_form, evaluate
 from tests.helpers.layer_lists import shapes
@@ -267,7 +267,7 @@ def test_groups_are_a_loop_that_fills_lanes():
         assert grouped.cost is not None and one.cost is not None
         assert grouped.objective >= grouped.bound - TOLERANCE
         assert grouped.objective == pytest.approx(
-            total_of(objective_parts(grouped.mapping, shape, SIMBA, Rules()), Rules())
+            Rules().total(objective_parts(grouped.mapping, shape, SIMBA, Rules()))
         )
         assert grouped.cost.cycles <= model.cycles
         assert grouped.cost.cycles <= shape.groups * one.cost.cycles
@@ -291,7 +291,7 @@ def test_the_objective_of_a_mapping_is_that_of_its_solution(rules: Rules, extent
     drawn = map_layer(shape, method="random", seed=1)
     assert drawn.mapping is not None
     if rules.halo == "corrected":
-        assert total_of(objective_parts(drawn.mapping, shape, SIMBA, rules), rules) >= objective(found) - TOLERANCE
+        assert rules.total(objective_parts(drawn.mapping, shape, SIMBA, rules)) >= objective(found) - TOLERANCE
 
 
 @pytest.mark.parametrize(

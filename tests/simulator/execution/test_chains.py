@@ -14,7 +14,7 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import Lies
 from simulator.execution.judge import count_plan
 from simulator.execution.layer.chain import run_chain_scaled
-from simulator.execution.layer.common.links import links_of as links_again
+from simulator.execution.layer.chained.links import links_of as links_again
 from simulator.execution.layer.common.plan import LayerPlan
 from simulator.model.buffer_plan import make_plan
 from simulator.model.nests.chain import chains, links_of

@@ -118,7 +118,7 @@ def _details(evaluation: Evaluation) -> str:
 def _quality(result: Result, networks: Sequence[Network]) -> str:
     """Return the cost, how far it may be from the optimum, and what running layer by layer would take."""
     unit = CRITERIA[result.metric].unit
-    value = _value(result.evaluations, result)
+    value = result.objective.judged(result.evaluations)
     if result.alpha is None:
         cost = f"  {result.metric:<16}{value:,.0f} {unit}"
     else:
@@ -157,7 +157,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     ]
     lines = [cost, bound, search]
     if all(evaluation.fits for evaluation in alone):
-        other = _value(alone, result)
+        other = result.objective.judged(alone)
         lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
     batch = result.accelerator.batch
     experts = [text for network in networks if (text := experts_text(network, batch))]
@@ -184,11 +184,6 @@ def any_schedule_text(evaluation: Evaluation, is_named: bool) -> str:
         return f"  any schedule    moves at least as much{whose} off chip: {bound:,} bytes"
     above = 100 * (evaluation.ema_bytes / bound - 1)
     return f"  any schedule    moves at least {bound:,} bytes{whose} off chip; this plan {above:.3g} % more"
-
-
-def _value(evaluations: Sequence[Evaluation], result: Result) -> float:
-    """Formula 1: the weighted sum of the metric over the networks."""
-    return result.objective.judged(evaluations)
 
 
 def cores_counted(result: Result) -> str:

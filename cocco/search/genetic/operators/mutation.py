@@ -46,20 +46,17 @@ def split_subgraph(problem: Problem, genome: Genome, stream: Stream) -> Genome:
 
 
 def merge_subgraphs(problem: Problem, genome: Genome, stream: Stream) -> Genome:
-    """Merge the two subgraphs of a random pair of joined layers, with those on paths between them.
+    """Merge the two subgraphs at the ends of a random edge, with those on paths between them.
 
-    Our choice: subgraphs that nothing joins would not be connected, and one that runs after the first and before the
-    second would make a cycle that repair could only undo. Of siblings either may run first.
+    Our choice: subgraphs without an edge between them are seldom connected (those of siblings meet by modify-node), and
+    one that runs after the first and before the second would make a cycle that repair could only undo.
     """
     labels = genome.labels
-    crossing = [(i, p, v) for i, (p, v) in enumerate(problem.pairs) if labels[p] != labels[v]]
+    crossing = [(p, v) for p, v in problem.edges if labels[p] != labels[v]]
     if not crossing:
         return genome
-    i, p, v = crossing[stream.below(len(crossing))]
+    p, v = crossing[stream.below(len(crossing))]
     merged = between(problem, labels, labels[p], labels[v])
-    if i >= len(problem.edges):
-        back = between(problem, labels, labels[v], labels[p])
-        merged = [a or b or label in (labels[p], labels[v]) for label, (a, b) in enumerate(zip(merged, back))]
     return Genome(canonical([len(labels) if merged[label] else label for label in labels]), genome.capacities)
 
 

@@ -130,7 +130,11 @@ cdef class KeptSearch:
     cdef u64* upward        # by layer of the window: its unit and what that needs
     cdef u64* heads         # the first layers of units
     cdef u64* alone         # layers that share a subgraph with no reader and no sibling, where nothing may be kept
-    cdef u64* at_once       # those of them that run as soon as they may
+    cdef bint in_order      # whether one order of the subgraphs of a plan will do
+    cdef u64* descendants   # by layer, itself included
+    cdef u64* together      # of these those that may share a subgraph with it, without itself; where is_together
+    cdef i64* is_together
+    cdef i64* starts        # layers of which a next set has one
     # the window: its layers, who reads in it, what is read beyond it, what must be kept in the end
     cdef i64 inside_count
     cdef i64* inside
@@ -253,7 +257,15 @@ cdef class KeptSearch:
         self.start, self.goal = <u64*>self.room_for(3 * words), <u64*>self.room_for(3 * words)
         self.needed, self.heads = <u64*>self.room_for(words), <u64*>self.room_for(words)
         self.upward = <u64*>self.room_for(n * words)
-        self.alone, self.at_once = <u64*>self.held(np.zeros(words), np.uint64), <u64*>self.room_for(words)
+        self.alone, self.starts = <u64*>self.held(np.zeros(words), np.uint64), <i64*>self.room_for(n)
+        self.descendants, self.together = <u64*>self.held(np.zeros(n * words), np.uint64), <u64*>self.room_for(n * words)
+        self.is_together = <i64*>self.held(np.zeros(n), np.int64)
+        for v in range(n - 1, -1, -1):
+            put(self.descendants + v * words, v)
+            for u in range(v + 1, n):
+                if has(self.consumers + v * words, u):
+                    for i in range(words):
+                        self.descendants[v * words + i] |= self.descendants[u * words + i]
         if not self.may_keep:
             find_alone(self)
         self.queue_room = 0
@@ -462,9 +474,9 @@ cdef class KeptSearch:
         cdef i64 words = self.words, i, j, k, v, p, count
         cdef u64* unit = self.spare
         cdef u64* needs = self.spare + words
+        self.in_order = not (self.keeps or self.is_exhaustive or units)
         for i in range(words):
             self.heads[i] = 0 if units else self.goal[i] & ~self.start[i]
-            self.at_once[i] = 0 if self.keeps or self.is_exhaustive else self.alone[i] & self.heads[i]
         if not units:
             memcpy(self.upward, self.ancestors, self.size * words * sizeof(u64))
         for each in units:

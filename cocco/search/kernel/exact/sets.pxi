@@ -49,13 +49,12 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     return count
 
 
-cdef bint all_apart(Net* net, Work* w) noexcept nogil:
-    """SubgraphCosts._parts"""
-    cdef i64 v
+cdef i64 most_apart(Net* net, Work* w) noexcept nogil:
+    """SubgraphCosts._groups"""
+    cdef i64 v, most = net.most_groups[w.subgraph.tensors[0]]
     for v in w.subgraph.tensors[:w.subgraph.layer_count]:
-        if net.unit[v] == 1:
-            return False
-    return True
+        most = imin(most, net.most_groups[v])
+    return most
 
 
 cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
@@ -66,14 +65,14 @@ cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, M
 cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """Whether these layers may be held, with or without others."""
     cdef i64 need, u, k, v, height, width, band, element, room, size_h, size_w, slack_h, slack_w, least
-    cdef i64 total = 0, shared = 0
-    cdef bint in_parts
+    cdef i64 total = 0, shared = 0, groups = 1
     cdef Subgraph* s = &w.subgraph
     cdef i64* rows = w.steps.step       # asked of each tensor
     cdef i64* columns = w.steps.updates
     collect(net, w, layers, count)
-    in_parts = m.is_apart and all_apart(net, w)
-    need = 0 if in_parts else ceil_div(w.weights, m.cores)
+    if m.is_apart:
+        groups = most_apart(net, w)
+    need = ceil_div(w.weights, m.cores) if groups == 1 else w.weights // groups
     room = memory.activations - need if m.is_shared else memory.activations
     if room < 0 or (not m.is_shared and need > memory.weights):
         return False
@@ -94,9 +93,7 @@ cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, 
                 slack_w = imax(slack_w, floor_div(net.reach[1][v] - net.stride[1][v], net.upsample[1][v]))
         height, width, band = net.extent[0][u], net.extent[1][u], ceil_div(net.extent[1][u], m.bands)
         element = element_bytes(net, m, u, 1, 1)
-        least = element_bytes(net, m, u, 1, m.cores)  # of dealt channels
-        if in_parts:
-            least = imin(least, row_bytes(m.alignment, net.bits[u]))
+        least = element_bytes(net, m, u, groups, m.cores)  # of dealt channels, or of a group of them
         if s.is_whole[u]:
             total += height * width * least
             shared += height * width * element

@@ -32,21 +32,84 @@ cdef int find_alone(KeptSearch s) except -1:
     return 0
 
 
-cdef inline i64 next_alone(KeptSearch s, const u64* executed) noexcept nogil:
-    """The first layer that can only run alone and may run next, below 0: there is none."""
-    cdef i64 i, j, v
-    cdef u64 left, lacks
-    for i in range(s.words):
-        left = s.at_once[i] & ~executed[i]
-        while left:
-            v = 64 * i + lowest_bit(left)
+cdef u64* after_with(KeptSearch s, i64 v) noexcept:
+    """Memo.after_with"""
+    cdef i64 words = s.words, top = 1, u, w, x, count
+    cdef u64* found = s.together + v * words
+    if s.is_together[v]:
+        return found
+    memset(found, 0, words * sizeof(u64))
+    s.is_together[v], s.stack[0] = True, v
+    while top:
+        top -= 1
+        u = s.stack[top]
+        for w in range(u + 1, s.size):
+            if not has(s.consumers + u * words, w) or has(found, w):
+                continue
+            count = 0
+            for x in range(v, w + 1):
+                if has(s.ancestors + w * words, x) and has(s.ancestors + x * words, v):
+                    s.ids[count] = x
+                    count += 1
+            if may_fit(&s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory):
+                put(found, w)
+                s.stack[top] = w
+                top += 1
+    return found
+
+
+cdef i64 list_starts(KeptSearch s, const u64* executed, u64* first, u64* wanted) noexcept:
+    """Moves._starts: how many layers of which a next set has one; first: those of which it has one, or else a reader."""
+    cdef i64 words = s.words, i, j, k, v, count = 0, begin = 0
+    cdef u64* after
+    cdef u64 lacks, met
+    memset(wanted, 0, words * sizeof(u64))
+    for i in range(words):
+        first[i] = s.goal[i] & ~s.start[i] & ~executed[i]
+    if not s.in_order:
+        while begin < words and not s.heads[begin] & ~executed[begin]:
+            begin += 1
+        for k in range(s.inside_count):
+            if is_next(s, executed, begin, s.inside[k]):
+                s.starts[count] = s.inside[k]
+                count += 1
+        return count
+    for k in range(s.inside_count):
+        v = s.inside[k]
+        if has(s.alone, v) and has(first, v):
             lacks = 0
-            for j in range(i + 1):
-                lacks |= s.upward[v * s.words + j] & ~executed[j] & ~(left & -left if j == i else 0)
+            for j in range((v >> 6) + 1):
+                lacks |= s.upward[v * words + j] & first[j] & ~(<u64>1 << (v & 63) if j == v >> 6 else 0)
             if not lacks:
-                return v
-            left &= left - 1
-    return -1
+                s.starts[0] = v
+                return 1
+    v, met = -1, 0
+    for i in range(words):
+        if v < 0 and first[i]:
+            v = 64 * i + lowest_bit(first[i])
+    for i in range(words):
+        wanted[i] = first[i] & ~s.descendants[v * words + i]
+        met |= wanted[i]
+    s.starts[0] = v
+    if not met:
+        memset(first, 0, words * sizeof(u64))
+        put(first, v)
+        return 1
+    count = 1
+    after = after_with(s, v)
+    k = list_set(wanted, words, s.starts + 1)
+    for i in range(words):
+        wanted[i] |= after[i] & first[i]
+    memset(first, 0, words * sizeof(u64))
+    put(first, v)
+    for j in range(1, k + 1):
+        met = 0
+        for i in range(words):
+            met |= s.readers[s.starts[j] * words + i] & wanted[i]
+        if met:
+            s.starts[count] = s.starts[j]
+            count += 1
+    return count
 
 
 cdef int run_passing(KeptSearch s, i64 state, i64 number) except -1:
@@ -127,20 +190,20 @@ cdef inline bint is_next(KeptSearch s, const u64* executed, i64 first, i64 v) no
 
 cdef int list_groups(KeptSearch s, i64 downset) except -1:
     """List the sets of layers that can run next and may fit; 1 where the search must end."""
-    cdef i64 words = s.words, first = 0, each, v, i, k, top, number, count, size, alone
+    cdef i64 words = s.words, each, v, i, k, top, number, count, size, starts
     cdef u64* executed = s.downsets.members + downset * words
     cdef u64* grown = s.spare
     cdef u64* near = s.spare + words
+    cdef u64* readers = s.spare + 2 * words
+    cdef u64* first = s.spare + 3 * words
+    cdef u64* wanted = s.spare + 4 * words
     cdef u64* group
+    cdef u64 met
     s.begin[downset] = s.listed_count
     s.stamp += 1
-    alone = next_alone(s, executed)
-    while first < words and not s.heads[first] & ~executed[first]:
-        first += 1
-    for each in range(s.inside_count if alone < 0 else 1):
-        v = s.inside[each] if alone < 0 else alone
-        if not is_next(s, executed, first, v):
-            continue
+    starts = list_starts(s, executed, first, wanted)
+    for each in range(starts):
+        v = s.starts[each]
         for i in range(words):
             grown[i] = s.upward[v * words + i] & ~executed[i]
         number = number_of(s, grown)
@@ -158,18 +221,23 @@ cdef int list_groups(KeptSearch s, i64 downset) except -1:
                 if s.why:
                     return 1
                 continue
-            s.listed[s.listed_count] = number
-            s.listed_count += 1
-            if alone >= 0:
-                break
             group = s.groups.members + number * words
             memset(near, 0, words * sizeof(u64))
+            memset(readers, 0, words * sizeof(u64))
             count = list_set(group, words, s.ids)
             for k in range(count):
-                for i in range(s.first_joined[s.ids[k]], s.end_joined[s.ids[k]]):
-                    near[i] |= s.beside[s.ids[k] * words + i]
+                if not has(s.alone, s.ids[k]):
+                    for i in range(s.first_joined[s.ids[k]], s.end_joined[s.ids[k]]):
+                        near[i] |= s.beside[s.ids[k] * words + i]
+                for i in range(s.first_word[s.ids[k]], s.end_word[s.ids[k]]):
+                    readers[i] |= s.readers[s.ids[k] * words + i]
+            met = 0
             for i in range(words):
+                met |= group[i] & first[i] | readers[i] & ~group[i] & wanted[i]
                 near[i] &= ~(group[i] | executed[i])
+            if met:
+                s.listed[s.listed_count] = number
+                s.listed_count += 1
             count = list_set(near, words, s.ids)
             for k in range(count):
                 size = 0

@@ -20,7 +20,7 @@ cdef class Orders:
         cdef i64* at
         self.kernel, self.scratch, self.memo, self.run = kernel, Scratch(kernel), memo, 0
         self.book.size, self.book.count, self.book.priced = _index_size(512 * n), 0, 0
-        self.block[0] = calloc(38 * n + edges + kernel.graph.pairs + kernel.graph.sets, sizeof(i64))
+        self.block[0] = calloc(38 * n + edges + kernel.graph.edges + kernel.graph.sets, sizeof(i64))
         self.block[1] = calloc(2 * n, sizeof(double))
         self.block[2] = calloc(self.book.size, sizeof(Known))
         if NULL in (self.block[0], self.block[1], self.block[2]):

@@ -47,8 +47,7 @@ cdef i64 normal_step(u64* state, i64 deviation) noexcept nogil:
 cdef struct Graph:  # layers only, of the union: cocco.problem.problem.Problem
     i64 size
     i64 edges
-    i64 pairs           # of joined layers: the edges, then siblings
-    i64* source         # of each pair: the earlier layer, of an edge the producer
+    i64* source         # of each edge: producer
     i64* target
     i64 sets            # of siblings
     i64* siblings
@@ -88,7 +87,7 @@ cdef struct Bench:  # scratch space of the operators, one per thread
     Print* prints       # of each of these groups, where they are priced
     i64* order
     i64* place
-    i64* crossing       # pairs
+    i64* crossing       # edges
     i64* met            # by set of siblings, a layer; else below 0
 
 
@@ -370,7 +369,7 @@ cdef void modify_node(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nog
 
 
 cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_pair(g, labels, g.edges, b.crossing, stream), v, u, j, old, new, top = 1
+    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v, u, j, old, new, top = 1
     cdef i64* near
     cdef i64* begin
     if e < 0:
@@ -393,10 +392,10 @@ cdef void shift_layers(Graph* g, Bench* b, i64* labels, u64* stream) noexcept no
     canonical(labels, g.size, b)
 
 
-cdef i64 crossing_pair(Graph* g, const i64* labels, i64 pairs, i64* found, u64* stream) noexcept nogil:
-    """A random one of the first pairs between two subgraphs, -1 if there is none."""
+cdef i64 crossing_edge(Graph* g, const i64* labels, i64* found, u64* stream) noexcept nogil:
+    """A random edge between two subgraphs, -1 if there is none."""
     cdef i64 e, crossing = 0
-    for e in range(pairs):  # each is written, and kept where it crosses: a branch would be a guess
+    for e in range(g.edges):  # each is written, and kept where it crosses: a branch would be a guess
         found[crossing] = e
         crossing += labels[g.source[e]] != labels[g.target[e]]
     return found[below(stream, crossing)] if crossing else -1
@@ -445,23 +444,16 @@ cdef void reach(Graph* g, Bench* b, const i64* labels, i64 forward, i64 start, i
 
 
 cdef void merge_subgraphs(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
-    cdef i64 e = crossing_pair(g, labels, g.pairs, b.crossing, stream), v, first, second
+    cdef i64 e = crossing_edge(g, labels, b.crossing, stream), v
     if e < 0:
         return
-    first, second = labels[g.source[e]], labels[g.target[e]]
     list_members(labels, g.size, b)
-    reach(g, b, labels, 1, first, b.waits)
-    reach(g, b, labels, 0, second, b.done)
+    reach(g, b, labels, 1, labels[g.source[e]], b.waits)
+    reach(g, b, labels, 0, labels[g.target[e]], b.done)
     for v in range(g.size):
         if b.waits[labels[v]] and b.done[labels[v]]:
             b.spare[v] = g.size
         else:
             b.spare[v] = labels[v]
-    if e >= g.edges:  # of siblings the later may run first
-        reach(g, b, labels, 1, second, b.waits)
-        reach(g, b, labels, 0, first, b.done)
-        for v in range(g.size):
-            if labels[v] == first or labels[v] == second or b.waits[labels[v]] and b.done[labels[v]]:
-                b.spare[v] = g.size
     memcpy(labels, b.spare, g.size * sizeof(i64))
     canonical(labels, g.size, b)

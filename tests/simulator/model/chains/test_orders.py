@@ -9,11 +9,12 @@ import pytest
 
 from simulator.execution.count.layer_facts import elements, operations, size_bytes
 from simulator.execution.count.miss import Miss
+from simulator.execution.layer.chained.count import count_chain
+from simulator.execution.layer.chained.links import links_of as links_again
+from simulator.execution.layer.chained.problem import ChainProblem
+from simulator.execution.layer.chained.run import run_chain
 from simulator.execution.layer.common.chip import Chip
-from simulator.execution.layer.common.links import links_of as links_again
 from simulator.execution.layer.common.plan import LayerPlan
-from simulator.execution.layer.counted.chain import count_chain
-from simulator.execution.layer.value.chain import ChainProblem, run_chain
 from simulator.model.chains.rows import band_of
 from simulator.model.layer.axes import Axis
 from tests.helpers.random_chains import ORDERS, loops_of, random_chain, random_chain_plan, random_kept_of

@@ -1,200 +1,19 @@
 """A chain of layers with values, in the four orders with middle channels outermost: the loops as they are written.
 
 Rows of maps, pieces of weights and sums are taken, read while they are there, and given up; what is not there is a
-Miss. Rows that a tile needs are found tap by tap. Numbers are small integers in floating point, which are exact.
+Miss. Rows that a tile needs are found tap by tap.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple
-
 import numpy as np
 
-from simulator.execution.count.layer_facts import bits_of, has_weights, row_bytes
+from simulator.execution.count.layer_facts import row_bytes
 from simulator.execution.count.miss import Miss
-from simulator.execution.layer.common.chip import Chip, Memory
-from simulator.execution.layer.common.links import Lined, Lines, Links, lines_of_chain
+from simulator.execution.layer.chained.problem import ChainProblem, RowStore, Values
+from simulator.execution.layer.chained.shape import later, needs_of, rows_met
+from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.plan import LayerPlan, cuts
-from workloads.network.layers.layer import Layer
-from workloads.network.network import Network
-
-Rows = tuple[int, ...]
-Values = np.ndarray  #: float64: channels x rows x columns
-
-
-class ChainProblem:
-    """The input, weights and windows of a chain, and its output computed directly."""
-
-    def __init__(self, network: Network, links: Links, batch: int, seed: int) -> None:
-        rng = np.random.default_rng(seed)
-        self.network, self.links, self.batch = network, links, batch
-        self.lined = lines_of_chain(network, links)
-        tensor = network.tensors[links.x]
-        self.width = tensor.width
-        self.x = rng.integers(1, 4, (batch, tensor.channels, tensor.height, tensor.width)).astype(float)
-        self.weights: dict[int, Values] = {}
-        for v in (*links.openers, links.middle, links.closer):
-            if v is not None and has_weights(network.layers[v]):
-                layer = network.layers[v]
-                sizes = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
-                self.weights[v] = rng.integers(1, 4, sizes).astype(float)
-        self.middle_channels, self.outputs = self.layer(links.openers[0]).channels, self.layer(links.closer).channels
-
-        self.bits_x, self.bits_out = bits_of(network, links.x), bits_of(network, links.last)
-        self.opened_bits = [bits_of(network, v) for v in links.opened]  #: of what the first opener makes, of E
-        self.bits_d = self.opened_bits[-1] if links.middle is None else bits_of(network, links.middle)
-
-    def layer(self, v: int) -> Layer:
-        """Return a layer."""
-        return self.network.layers[v]
-
-    def name(self, v: int | None) -> str:
-        """Return the name of a map."""
-        return "" if v is None else self.network.tensors[v].name
-
-    def sum_bytes(self, v: int) -> int:
-        """Return the bytes of a sum of a layer."""
-        return -(-self.layer(v).bits.sums // 8)
-
-    def weight_bytes(self, v: int, outputs: int, inputs: int) -> int:
-        """Return the bytes of the weights of so many outputs and inputs; 0 of a pool."""
-        layer = self.layer(v)
-        taps = layer.kernel[0] * layer.kernel[1] * has_weights(layer)
-        return row_bytes(outputs * inputs * taps, layer.bits.weights)
-
-    def direct(self) -> Values:
-        """Return the output of all samples, layer by layer."""
-        return np.stack([self._one(sample) for sample in range(self.batch)])
-
-    def _one(self, sample: int) -> Values:
-        x, links = self.x[sample], self.links
-        every, outputs = range(self.middle_channels), range(self.outputs)
-        opened = [self.dense(v, x, self.lined.openers, every, range(len(x))) for v in links.openers]
-        made = opened[0] if links.join is None else self.joined(*opened)
-        if links.middle is not None:
-            assert self.lined.middle is not None
-            made = self.apart(made, self.lined.middle, every)
-        made = self.dense(links.closer, made, self.lined.closer, outputs, every)
-        return made if links.residual is None else made + x
-
-    def joined(self, first: Values, second: Values) -> Values:
-        """Return the result of the join of both openers."""
-        assert self.links.join is not None
-        return first * second if self.layer(self.links.join).op == "mul" else first + 2 * second
-
-    def dense(
-        self, v: int, values: Values, lines: Lines, outputs: range, inputs: range, rows: Iterable[int] | None = None
-    ) -> Values:
-        """Return these output rows (all) from these inputs; values: of the inputs, all rows."""
-        weights = self.weights[v][outputs.start : outputs.stop, inputs.start : inputs.stop]
-        wanted = range(lines[0].outputs) if rows is None else list(rows)
-        found = np.zeros((len(outputs), len(wanted), lines[1].outputs))
-        columns = _columns(lines)
-        for i, r in enumerate(wanted):
-            for f, row in lines[0].met(r):
-                for g, (to, come) in columns.items():
-                    found[:, i, to] += weights[:, :, f, g] @ values[:, row, come]
-        return found
-
-    def apart(self, values: Values, lines: Lines, channels: range, rows: Iterable[int] | None = None) -> Values:
-        """Return these output rows of the middle layer; values: of these channels, all rows."""
-        assert self.links.middle is not None
-        layer = self.layer(self.links.middle)
-        taps = np.arange(1.0, 1 + layer.kernel[0] * layer.kernel[1]).reshape(layer.kernel)
-        weights = np.broadcast_to(taps, (self.middle_channels, *layer.kernel))
-        if has_weights(layer):
-            weights = self.weights[self.links.middle][:, 0]
-        wanted = range(lines[0].outputs) if rows is None else list(rows)
-        found = np.zeros((len(channels), len(wanted), lines[1].outputs))
-        for i, r in enumerate(wanted):
-            for f, row in lines[0].met(r):
-                for g, (to, come) in _columns(lines).items():
-                    part = values[:, row, come]
-                    if layer.op == "maxpool":
-                        found[:, i, to] = np.maximum(found[:, i, to], part)
-                    else:
-                        found[:, i, to] += weights[channels.start : channels.stop, f, g, None] * part
-        return found
-
-
-def _columns(lines: Lines) -> dict[int, tuple[list[int], list[int]]]:
-    """Return for each tap the output columns that it reaches, and the columns that they read."""
-    found: dict[int, tuple[list[int], list[int]]] = {}
-    for c in range(lines[1].outputs):
-        for g, column in lines[1].met(c):
-            to, come = found.setdefault(g, ([], []))
-            to.append(c)
-            come.append(column)
-    return found
-
-
-def rows_met(lines: Lines, rows: Iterable[int]) -> set[int]:
-    """Return the rows that some of these outputs meet."""
-    return {row for r in rows for _, row in lines[0].met(r)}
-
-
-class RowStore:
-    """A region with rows of some channels of a map."""
-
-    def __init__(self, memory: Memory, region: str, shape: Sequence[int], name: str) -> None:
-        self.memory, self.region, self.name = memory, region, name
-        self.values = np.full(tuple(shape), np.nan)  #: channels x rows x columns; NaN where nothing is
-        self.held: dict[int, int] = {}  #: row -> bytes
-
-    def put(self, rows: Sequence[int], values: Values, size: int, first: int = 0) -> None:
-        """Take rows with these values; size: of a row, in the region. Channels of rows that are there join them."""
-        for i, row in enumerate(rows):
-            if row not in self.held:
-                self.memory.take(self.region, size)
-                self.held[row] = size
-            self.values[first : first + len(values), row] = values[:, i]
-
-    def read(self, rows: Iterable[int]) -> Values:
-        """Return the map; raises Miss unless these rows are there."""
-        for row in rows:
-            if row not in self.held:
-                raise Miss(f"row {row} of {self.name} is not in its region")
-        return self.values
-
-    def keep(self, rows: Iterable[int]) -> None:
-        """Give up all other rows."""
-        for row in set(self.held) - set(rows):
-            self.memory.give(self.region, self.held.pop(row))
-            self.values[:, row] = np.nan
-
-
-class Need(NamedTuple):
-    """The rows that a tile needs, in a pass over the tiles of all middle channels or of a chunk."""
-
-    x: set[int]
-    e_made: list[int]  #: of what the openers make
-    e_read: set[int]
-    d_made: list[int]  #: of what the middle layer makes
-    d_read: set[int]
-
-
-def needs_of(lined: Lined, tiles: Sequence[range], is_ring: bool, has_residual: bool) -> list[Need]:
-    """Return what each tile needs. is_ring: rows of the middle maps stay for later tiles; else they are made anew."""
-    found, e_there, d_there = [], set[int](), set[int]()
-    for tile in tiles:
-        d_read = rows_met(lined.closer, tile)
-        d_made = d_read - d_there
-        e_read = d_read if lined.middle is None else rows_met(lined.middle, d_made)
-        e_made = e_read - e_there
-        x = rows_met(lined.openers, e_made) | (set(tile) if has_residual else set())
-        found.append(Need(x, sorted(e_made), e_read, sorted(d_made), d_read))
-        if is_ring:
-            e_there, d_there = e_there | e_made, d_there | d_made
-    return found
-
-
-def later(sets: Sequence[set[int]]) -> list[set[int]]:
-    """Return what each tile or one after it needs."""
-    found = [set[int]()]
-    for each in reversed(sets):
-        found.append(found[-1] | each)
-    return found[:0:-1]
 
 
 def run_chain(problem: ChainProblem, chip: Chip, plan: LayerPlan, output: Values, is_there: bool) -> dict[int, int]:
@@ -217,12 +36,11 @@ class _Chain:
         self.problem, self.chip, self.plan, self.output, self.is_there = problem, chip, plan, output, is_there
         self.links, lined = problem.links, problem.lined
         self.tiles = cuts(lined.closer[0].outputs, plan.tile[0])
-        self.chunks = cuts(problem.middle_channels, plan.chunk)
+        self.chunks = cuts(problem.middle, plan.chunk)
         self.slices = cuts(problem.outputs, plan.slice)
         self.needs = needs_of(lined, self.tiles, plan.order in ("TW", "MT"), self.links.residual is not None)
-        self.every, self.outputs = range(problem.middle_channels), range(problem.outputs)
-        self.e_width, self.out_width = lined.openers[1].outputs, lined.closer[1].outputs
-        self.d_width = self.e_width if lined.middle is None else lined.middle[1].outputs
+        self.every, self.outputs = range(problem.middle), range(problem.outputs)
+        self.e_width, self.d_width, self.out_width = problem.e_width, problem.d_width, problem.out_width
         self.made = dict.fromkeys(self.links.layers, 0)
         self.partial = np.zeros(output.shape)
         self.stay, self.staying = range(0), 0  #: middle channels whose weights stay, and their bytes
@@ -454,10 +272,7 @@ class _Chain:
 
     def _load(self, channels: range) -> None:
         """Load the weights of these middle channels, which stay."""
-        of_middle = [] if self.links.middle is None else [(self.links.middle, len(channels), 1)]
-        parts = [(v, len(channels), self.problem.x.shape[1]) for v in self.links.openers]
-        parts += [*of_middle, (self.links.closer, len(self.outputs), len(channels))]
-        self.stay, self.staying = channels, sum(self.problem.weight_bytes(*part) for part in parts)
+        self.stay, self.staying = channels, self.problem.stay_bytes(len(channels))
         self.chip.load_weights(self.staying)
         self.chip.weights.take("weights that stay", self.staying)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from simulator.execution.count.miss import Miss
-from simulator.execution.layer.common.links import Links, lines_of_chain, links_of
+from simulator.execution.layer.chained.links import Links, lines_of_chain, links_of
 from simulator.execution.layer.common.plan import LayerPlan
 from simulator.execution.layer.smaller import Cut, Small, shrink_cut
 from workloads.network.network import Network

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.execution.count.layer_facts import bits_of, has_weights, row_bytes
+from simulator.execution.count.layer_facts import row_bytes
+from simulator.execution.layer.chained.links import Links
+from simulator.execution.layer.chained.shape import ChainShape, Need, later, needs_of, rows_met
 from simulator.execution.layer.common.chip import Chip
-from simulator.execution.layer.common.links import Links, lines_of_chain
 from simulator.execution.layer.common.plan import LayerPlan, cuts, pieces
-from simulator.execution.layer.value.chain import Need, later, needs_of, rows_met
 from workloads.network.network import Network
 
 
@@ -37,53 +37,41 @@ def count_chain(
     network: Network, links: Links, chip: Chip, plan: LayerPlan, batch: int, is_there: bool
 ) -> dict[int, int]:
     """Count a chain; return how many elements each layer makes. is_there: x is on chip, whole."""
-    return _Count(network, links, chip, plan, batch, is_there).run()
+    return _Count(ChainShape(network, links), chip, plan, batch, is_there).run()
 
 
 class _Count:
-    def __init__(self, network: Network, links: Links, chip: Chip, plan: LayerPlan, batch: int, is_there: bool) -> None:
-        self.network, self.links, self.chip, self.plan = network, links, chip, plan
-        self.batch, self.is_there, self.lined = batch, is_there, lines_of_chain(network, links)
-        lined, layers = self.lined, network.layers
-        self.tiles = cuts(lined.closer[0].outputs, plan.tile[0])
+    def __init__(self, shape: ChainShape, chip: Chip, plan: LayerPlan, batch: int, is_there: bool) -> None:
+        self.shape, self.links, self.lined, self.chip, self.plan = shape, shape.links, shape.lined, chip, plan
+        self.batch, self.is_there = batch, is_there
+        self.tiles = cuts(self.lined.closer[0].outputs, plan.tile[0])
         self.is_ring = plan.order in ("TW", "MT")
-        self.swept = self._sweep(needs_of(lined, self.tiles, self.is_ring, links.residual is not None))
-        self.inputs, self.middle = network.tensors[links.x].channels, layers[links.openers[0]].channels
-        self.outputs = layers[links.closer].channels
-        self.width, self.e_width, self.out_width = (
-            network.tensors[links.x].width,
-            lined.openers[1].outputs,
-            lined.closer[1].outputs,
-        )
-        self.d_width = self.e_width if lined.middle is None else lined.middle[1].outputs
-        self.opened_bits = [bits_of(network, v) for v in links.opened]
-        self.bits_d = self.opened_bits[-1] if links.middle is None else bits_of(network, links.middle)
-        self.bits_x, self.bits_out = bits_of(network, links.x), bits_of(network, links.last)
-        self.made = dict.fromkeys(links.layers, 0)
+        self.swept = self._sweep(needs_of(self.lined, self.tiles, self.is_ring, self.links.residual is not None))
+        self.made = dict.fromkeys(self.links.layers, 0)
 
     def run(self) -> dict[int, int]:
         """Run slices and chunks, each length once with its number."""
         chip, plan = self.chip, self.plan
         kept = plan.kept if plan.order in ("TM", "TW") else 0
         chunks = [(size, often, True) for size, often in pieces(kept, plan.chunk)]
-        chunks += [(size, often, plan.order == "MT") for size, often in pieces(self.middle - kept, plan.chunk)]
+        chunks += [(size, often, plan.order == "MT") for size, often in pieces(self.shape.middle - kept, plan.chunk)]
         count = sum(often for _, often, _ in chunks)
-        self._stay(kept or (plan.chunk if plan.order == "MT" else 0), self.middle if plan.order == "MT" else kept)
+        self._stay(kept or (plan.chunk if plan.order == "MT" else 0), self.shape.middle if plan.order == "MT" else kept)
         self._bring_x(count)
-        for outputs, slices in pieces(self.outputs, plan.slice):
+        for outputs, slices in pieces(self.shape.outputs, plan.slice):
             self._hold_results(outputs, count)
             for chunk, often, stays in chunks:
                 self._open(chunk, slices * often, stays)
                 self._apart(chunk, slices * often, stays)
                 self._close(chunk, outputs, slices * often, stays)
-            size = slices * self._positions() * outputs * self._sum_bytes(self.links.closer)
+            size = slices * self._positions() * outputs * self.shape.sum_bytes(self.links.closer)
             chip.copy(2 * self.batch * size * (count - 1))
         positions = self.batch * self._positions()
-        chip.store(positions * self.outputs, positions * row_bytes(self.outputs, self.bits_out))
-        self.made[self.links.closer] = positions * self.outputs
+        chip.store(positions * self.shape.outputs, positions * row_bytes(self.shape.outputs, self.shape.bits_out))
+        self.made[self.links.closer] = positions * self.shape.outputs
         if self.links.residual is not None:
-            self.made[self.links.residual] = positions * self.outputs
-            size = positions * row_bytes(self.outputs, self.bits_x)
+            self.made[self.links.residual] = positions * self.shape.outputs
+            size = positions * row_bytes(self.shape.outputs, self.shape.bits_x)
             chip.global_buffer += size
             if plan.order == "TS" and not self.is_there:  # once more from DRAM, word by word
                 chip.load_input(size)
@@ -112,21 +100,12 @@ class _Count:
 
     def _positions(self) -> int:
         """Positions of the output, one sample."""
-        return self.lined.closer[0].outputs * self.out_width
-
-    def _sum_bytes(self, v: int) -> int:
-        return -(-self.network.layers[v].bits.sums // 8)
-
-    def _weight_bytes(self, v: int, outputs: int, inputs: int) -> int:
-        layer = self.network.layers[v]
-        return row_bytes(outputs * inputs * layer.kernel[0] * layer.kernel[1] * has_weights(layer), layer.bits.weights)
+        return self.lined.closer[0].outputs * self.shape.out_width
 
     def _stay(self, at_once: int, total: int) -> None:
         """Load the weights of so many middle channels, of which so many are there at once."""
         for channels, is_room in ((at_once, True), (total, False)):
-            size = sum(self._weight_bytes(v, channels, self.inputs) for v in self.links.openers)
-            size += 0 if self.links.middle is None else self._weight_bytes(self.links.middle, channels, 1)
-            size += self._weight_bytes(self.links.closer, self.outputs, channels)
+            size = self.shape.stay_bytes(channels)
             if is_room:
                 self.chip.weights.hold("weights that stay", size)
             else:
@@ -134,7 +113,7 @@ class _Count:
 
     def _weights(self, v: int, outputs: int, inputs: int, times: int, stays: bool) -> None:
         """Read a piece of weights so often, each time from DRAM unless it stays."""
-        size = self._weight_bytes(v, outputs, inputs)
+        size = self.shape.weight_bytes(v, outputs, inputs)
         if not stays:
             self.chip.weights.hold("slot", size)
             self.chip.load_weights(self.batch * times * size)
@@ -147,18 +126,22 @@ class _Count:
             return
         is_whole = self.plan.mode == "whole"
         loads = swept.x_loads * (chunks if order == "MT" and not is_whole else 1)
-        self.chip.load_input(self.batch * loads * self.width * row_bytes(self.inputs, self.bits_x))
+        self.chip.load_input(self.batch * loads * self.shape.width * row_bytes(self.shape.inputs, self.shape.bits_x))
         rows = self.batch * swept.x_loads if is_whole else swept.x_most
-        self.chip.activations.hold("x", rows * self.width * self.chip.rounded(self.inputs, self.bits_x))
+        self.chip.activations.hold(
+            "x", rows * self.shape.width * self.chip.rounded(self.shape.inputs, self.shape.bits_x)
+        )
 
     def _hold_results(self, outputs: int, chunks: int) -> None:
         """Hold sums of several chunks, or results of the only one."""
-        chip, plan, tall = self.chip, self.plan, len(self.tiles[0]) * self.out_width
+        chip, plan, tall = self.chip, self.plan, len(self.tiles[0]) * self.shape.out_width
         if chunks > 1:
             rows = self.batch * self._positions() if plan.order == "MT" else tall
-            chip.activations.hold("sums", rows * chip.rounded(outputs) * self._sum_bytes(self.links.closer))
+            chip.activations.hold("sums", rows * chip.rounded(outputs) * self.shape.sum_bytes(self.links.closer))
             return
-        size = tall * chip.rounded(min(plan.inner, outputs) if plan.order in ("TW", "TS") else outputs, self.bits_out)
+        size = tall * chip.rounded(
+            min(plan.inner, outputs) if plan.order in ("TW", "TS") else outputs, self.shape.bits_out
+        )
         if plan.order == "TS" and chip.has_results and not self.is_there:
             chip.activations.hold("slice", size)
         else:
@@ -168,28 +151,28 @@ class _Count:
         """Make a chunk of all tiles of what the openers make together."""
         chip, swept = self.chip, self.swept
         is_cut = self.plan.order == "TS"
-        slices = list(pieces(self.inputs, self.plan.kept)) if is_cut else [(self.inputs, 1)]
-        count, elements = sum(often for _, often in slices), times * swept.e_made * self.e_width
+        slices = list(pieces(self.shape.inputs, self.plan.kept)) if is_cut else [(self.shape.inputs, 1)]
+        count, elements = sum(often for _, often in slices), times * swept.e_made * self.shape.e_width
         for size, often in slices:
             if is_cut and not self.is_there:
-                rows = self.batch * times * often * swept.x_met * self.width
-                chip.load_input(rows * row_bytes(size, self.bits_x))
-                chip.activations.hold("slice", swept.x_tile * self.width * chip.rounded(size, self.bits_x))
+                rows = self.batch * times * often * swept.x_met * self.shape.width
+                chip.load_input(rows * row_bytes(size, self.shape.bits_x))
+                chip.activations.hold("slice", swept.x_tile * self.shape.width * chip.rounded(size, self.shape.bits_x))
             for v in self.links.openers:
                 for made, several in pieces(chunk, self.plan.apart):
                     self._weights(v, made, size, times * often * several * swept.e_tiles, stays)
-                    reads = self.batch * times * often * several * swept.x_met * self.width
-                    chip.global_buffer += reads * row_bytes(size, self.bits_x)
-        room = max(chip.rounded(chunk, bits) for bits in self.opened_bits)
+                    reads = self.batch * times * often * several * swept.x_met * self.shape.width
+                    chip.global_buffer += reads * row_bytes(size, self.shape.bits_x)
+        room = max(chip.rounded(chunk, bits) for bits in self.shape.opened_bits)
         if count > 1:
-            sums = sum(map(self._sum_bytes, self.links.openers))
+            sums = sum(map(self.shape.sum_bytes, self.links.openers))
             chip.copy(2 * self.batch * elements * chunk * sums * (count - 1))
             room = sums * chip.rounded(chunk)
-        chip.activations.hold("E", swept.e_most * self.e_width * room)
-        chip.write(self.batch * elements * row_bytes(chunk, self.opened_bits[-1]))
+        chip.activations.hold("E", swept.e_most * self.shape.e_width * room)
+        chip.write(self.batch * elements * row_bytes(chunk, self.shape.opened_bits[-1]))
         if self.links.join is not None:
-            chip.write(self.batch * elements * row_bytes(chunk, self.opened_bits[0]))
-            chip.global_buffer += self.batch * elements * row_bytes(chunk, self.opened_bits[0])
+            chip.write(self.batch * elements * row_bytes(chunk, self.shape.opened_bits[0]))
+            chip.global_buffer += self.batch * elements * row_bytes(chunk, self.shape.opened_bits[0])
         for v in {*self.links.openers, *self.links.opened}:
             self.made[v] += self.batch * elements * chunk
 
@@ -199,15 +182,17 @@ class _Count:
         if self.links.middle is None:
             return
         self._weights(self.links.middle, chunk, 1, times * swept.d_tiles, stays)
-        chip.global_buffer += self.batch * times * swept.e_read * self.e_width * row_bytes(chunk, self.opened_bits[-1])
-        elements = self.batch * times * swept.d_made * self.d_width
-        chip.write(elements * row_bytes(chunk, self.bits_d))
-        chip.activations.hold("D", swept.d_most * self.d_width * chip.rounded(chunk, self.bits_d))
+        chip.global_buffer += (
+            self.batch * times * swept.e_read * self.shape.e_width * row_bytes(chunk, self.shape.opened_bits[-1])
+        )
+        elements = self.batch * times * swept.d_made * self.shape.d_width
+        chip.write(elements * row_bytes(chunk, self.shape.bits_d))
+        chip.activations.hold("D", swept.d_most * self.shape.d_width * chip.rounded(chunk, self.shape.bits_d))
         self.made[self.links.middle] += elements * chunk
 
     def _close(self, chunk: int, outputs: int, times: int, stays: bool) -> None:
         """Add a chunk to all sums of a slice, piece by piece."""
         for made, several in pieces(outputs, self.plan.inner):
             self._weights(self.links.closer, made, chunk, times * several * len(self.tiles), stays)
-            reads = self.batch * times * several * self.swept.d_read * self.d_width
-            self.chip.global_buffer += reads * row_bytes(chunk, self.bits_d)
+            reads = self.batch * times * several * self.swept.d_read * self.shape.d_width
+            self.chip.global_buffer += reads * row_bytes(chunk, self.shape.bits_d)
