@@ -1,15 +1,5 @@
 # The face to Python of prices beside kept tensors: simulator/model/kept.py
 
-cdef enum:
-    NEST_KEY = 6
-    NEST_PRICES = 1 << 12
-
-
-cdef struct NestPrice:  # of nests that cost the same: which, what is on chip, loaded, written, bytes, elsewhere
-    u64 key[NEST_KEY]
-    int status
-    Row row
-
 cdef class KeptPrices:
     """Prices steps of one network beside tensors that are kept on chip, on given hardware."""
 
@@ -22,10 +12,6 @@ cdef class KeptPrices:
     cdef object problem
     cdef bint sees_layers   # beside kept tensors, from the first such price on
     cdef i64[::1] spare # of layer_beside
-    cdef NestPrice* nest_prices     # by what is asked, the last of each place; NULL: nothing asked yet
-    cdef i64[::1] nest_kinds        # by nest: from 1, equal for those that cost the same; 0: too many tensors
-    cdef i64[::1] nest_tensors      # of one nest after the other, in the order of simulator.model.equivalence
-    cdef i64[::1] nest_starts
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem):
         self.kernel, self.scratch, self.problem = kernel, scratch, problem
@@ -72,63 +58,10 @@ cdef class KeptPrices:
         self.sees_layers = True
         return 0
 
-    def __dealloc__(self):
-        free(self.nest_prices)
-
-    cdef int see_nests(self) except -1:
-        """Fill in which nests cost the same: simulator.model.equivalence.Alike."""
-        (rules,), (models,), numbers = self.problem.rules, self.problem.models, {}
-        tensors, producers = [], rules.geometry.network.producers
-        for layers in rules.nests:
-            outside = dict.fromkeys(p for v in layers for p in producers[v] if p not in set(layers))
-            tensors.append([*layers, *outside])
-        kinds = [numbers.setdefault(models.alike.key(layers), len(numbers) + 1) for layers in rules.nests]
-        self.nest_kinds = np.array([kind if len(each) <= 64 else 0 for kind, each in zip(kinds, tensors)], dtype=np.int64)
-        self.nest_tensors = np.array(sum(tensors, []), dtype=np.int64)
-        self.nest_starts = np.array(_starts(tensors), dtype=np.int64)
-        self.nest_prices = <NestPrice*>calloc(NEST_PRICES, sizeof(NestPrice))
-        if self.nest_prices is NULL:
-            raise MemoryError("no memory for the prices of nests")
-        return 0
-
     cdef int price_set(
         self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row
     ) except -1:
-        """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor.
-
-        Nests that cost the same are priced once, as pricing one takes as long as pricing many layers.
-        """
-        cdef Nest* nest = nest_of(&self.kernel.net, layers, count) if count > 1 else NULL
-        cdef NestPrice* known
-        cdef u64 key[NEST_KEY]
-        cdef i64 k, i, u, first
-        if nest is NULL:
-            return self.price_new(layers, count, kept, reserved, elsewhere, row)
-        if self.nest_prices is NULL:
-            self.see_nests()
-        k = nest - self.kernel.net.nests
-        if not self.nest_kinds[k]:
-            return self.price_new(layers, count, kept, reserved, elsewhere, row)
-        key[0], key[1], key[2], key[3] = <u64>self.nest_kinds[k], 0, 0, 0
-        key[4], key[5] = <u64>reserved, <u64>elsewhere
-        first = self.nest_starts[k]
-        if kept is not NULL:
-            for i in range(self.nest_starts[k + 1] - first):
-                u = self.nest_tensors[first + i]
-                key[1] |= <u64>has(kept.on_chip, u) << i
-                key[2] |= <u64>has(kept.loaded, u) << i
-                key[3] |= <u64>has(kept.written, u) << i
-        known = &self.nest_prices[hash_set(key, NEST_KEY) & (NEST_PRICES - 1)]
-        if not same_set(known.key, key, NEST_KEY):
-            known.status = self.price_new(layers, count, kept, reserved, elsewhere, &known.row)
-            memcpy(known.key, key, NEST_KEY * sizeof(u64))
-        row[0] = known.row
-        return known.status
-
-    cdef int price_new(
-        self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row
-    ) except -1:
-        """The same, without looking at what is known."""
+        """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
         self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
         if kept is not NULL and self.kernel.machine.has_loops and not self.sees_layers:
             self.see_layers()
