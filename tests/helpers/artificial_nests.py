@@ -131,6 +131,7 @@ def _price(model: SubgraphModel, level: Level) -> Price:
     inputs, outputs = batch * model.inputs * level.passes, batch * model.outputs
     cycles = sum(model.rules.cycles[v] for v in model.subgraph.layers)
     return Price(
-        (1, 1), 1, level.activation, level.weights, None, False, weights, inputs, outputs, inputs + outputs + level.maps,
+        (1, 1), 1, level.activation, level.weights, None, False, weights, inputs, outputs,
+        inputs + outputs + level.maps,
         2 * weights, 0, model.operations, cycles, inputs, weights, operation_extra=model.operation_extra,
     )  # fmt: skip
