@@ -30,7 +30,7 @@ def row(name: str, memory: dict[str, int], keep: str) -> str:
             cost[rule] = found.cost
             cells.append(f"{found.cost / scale:{form}}{'' if found.status == 'optimal' else ' (not proved)'}")
         cells.append(f"{100 * (cost['all'] / cost['paper'] - 1):+.2f} %")
-    return " | ".join([f"| `{name}`", *cells]) + " |"
+    return " | ".join([f"| {name}", *cells]) + " |"
 
 
 def main() -> None:

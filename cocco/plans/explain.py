@@ -128,7 +128,7 @@ def explain(
     --------
     >>> import cocco, simulator, workloads
     >>> network, chip = workloads.load("vgg16"), simulator.Accelerator(shared_buffer=2**18)
-    >>> plan = simulator.Partition.from_groups(network, [["fc6", "fc7"]])
+    >>> plan = simulator.Partition.from_groups(network, [["conv4_1", "conv4_2", "conv4_3"]])
     >>> found = cocco.explain(network, plan, chip)
     >>> found.repaired == simulator.Partition.layerwise(network)
     True

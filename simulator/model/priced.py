@@ -49,8 +49,8 @@ def price_partition(
     network, or an unknown tile rule.
     """
     check_partition(network, partition)
-    check_connected(network, partition.subgraphs, accelerator.connection)
     check_type("accelerator", accelerator, Accelerator, "simulator.Accelerator(shared_buffer=2**20)")
+    check_connected(network, partition.subgraphs, accelerator.connection)
     rules = PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, partition.metric)
     models, steps = models_of(rules, partition)
     prices = _prices(models, partition, accelerator, [reserved_in(rules, step) for step in steps])

@@ -85,7 +85,7 @@ class Front(Shown):
     >>> front
     Front(networks='vgg16', status='optimal', method='nsga2', objectives='capacity, energy', points=3, samples=200)
     >>> front.front[["capacity_bytes", "subgraphs"]].values.tolist()
-    [[262144, 17], [524288, 16], [786432, 15]]
+    [[262144, 17], [524288, 15], [786432, 14]]
     """
 
     method: str

@@ -102,9 +102,9 @@ class Ranges(Shown):
     >>> space = cocco.SharedBuffer(512 * 2**10, 1536 * 2**10, 256 * 2**10)
     >>> ranges = cocco.explore(workloads.load("vgg16"), space=space, samples=500).ranges
     >>> ranges
-    Ranges(cost=3.95168e+07, sizes=5, within='1 % 2, 3 % 5', open=0)
+    Ranges(cost=3.95168e+07, sizes=5, within='1 % 3, 3 % 5', open=0)
     >>> [(band.low // 2**10, band.high // 2**10, band.kind) for band in ranges.bands(0.01)]
-    [(512, 768, 'outside'), (1024, 1280, 'within'), (1536, 1536, 'outside')]
+    [(512, 512, 'outside'), (768, 1280, 'within'), (1536, 1536, 'outside')]
     """
 
     cost: float  #: of the recommendation

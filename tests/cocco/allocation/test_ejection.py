@@ -83,7 +83,7 @@ def test_what_is_placed_is_right_and_what_is_left_out_collides_with_nothing(buff
 
 
 @needs_kernel
-@pytest.mark.parametrize(("name", "seed"), [("resnet152", 3), ("resnet152", 20)])
+@pytest.mark.parametrize(("name", "seed"), [("resnet152", 56), ("resnet152", 20)])
 def test_ejection_places_kept_tensors_that_the_search_gives_up(name, seed, monkeypatch):
     """Tensors of ResNet152 kept over many of 104 steps; one step at least fills the memory to the last byte."""
     monkeypatch.setattr(rescue, "has_solver", lambda: False)

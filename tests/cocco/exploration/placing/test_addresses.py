@@ -52,7 +52,7 @@ def test_the_window_without_addresses_is_found():
 @pytest.fixture(scope="module")
 def small() -> tuple[Network, Accelerator, Result]:
     """The proven least traffic of a graph of 8 layers in 900 bytes, which fits, but not as it is found."""
-    network, chip = random_network(128), Accelerator(shared_buffer=900)
+    network, chip = random_network(228), Accelerator(shared_buffer=900)
     return network, chip, cocco.partition(network, chip, metric="ema", samples=60, keep="auto")
 
 
