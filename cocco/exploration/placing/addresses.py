@@ -107,7 +107,7 @@ def _split(problem: Problem, result: Result) -> Result:
             sample = _cheapest_cut(problem, pricer, plans, (i, failing[0]), chosen, result.seed)
             plans = list(problem.partitions(groups_of(sample.genome.labels)))
             splits += 1
-    if not splits:
+    if not splits or not all(_has_addresses(problem, i, plan, accelerator) for i, plan in enumerate(plans)):
         return replace(result, splits=0)
     winner = judged(problem, sample.genome.labels, chosen, [sample.cost])
     status = "feasible" if result.status == "optimal" else result.status
@@ -117,6 +117,11 @@ def _split(problem: Problem, result: Result) -> Result:
 def _failing(problem: Problem, i: int, plan: Partition, accelerator: Accelerator) -> list[int]:
     found: AddressMap | None = address_map(problem.networks[i], plan, accelerator, problem.tile_rule)
     return [] if found is None else found.failing()
+
+
+def _has_addresses(problem: Problem, i: int, plan: Partition, accelerator: Accelerator) -> bool:
+    found = address_map(problem.networks[i], plan, accelerator, problem.tile_rule)
+    return found is None or found.fits
 
 
 def _cheapest_cut(
