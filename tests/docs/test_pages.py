@@ -168,7 +168,7 @@ def test_the_picture_of_the_rooms_shows_every_room_without_arrows_through_boxes(
 
 @pytest.mark.parametrize("sums", [8, 32])
 def test_two_products_take_the_bytes_of_the_page_for_each_width_of_sums(sums: int):
-    """The table of docs/language-models.md beside accelforge: | KB | its bytes | ours, 32-bit sums | 8-bit sums | why |."""
+    """The table of docs/language-models.md beside accelforge: | KB | its | ours, 32-bit sums | 8 bits | why |."""
     b = Builder("two_products")
     b.conv("second", b.conv("first", b.input("x", 512, 1, 512), 512, 1), 512, 1)
     network = b.build().retyped({"sums": sums})
