@@ -150,7 +150,7 @@ cdef class Kernel:
         """The nests of all networks, and by layer those that contain it."""
         found, at = _nests_of(problem), [[] for _ in range(problem.size)]
         self.net.nests = <Nest*>self._hold([0] * (len(found) * (sizeof(Nest) // sizeof(i64))))
-        alike = {i: Alike(problem.rules[i]) for i, _ in found}
+        alike = {i: Alike(problem.rules[i]) for i in dict(found)}
         numbers = {}
         for k, (i, layers) in enumerate(found):
             self.net.nests[k].alike = numbers.setdefault((i, alike[i].key(layers)), len(numbers) + 1)
