@@ -154,12 +154,7 @@ def _count(network: Network, chip: Chip, made: dict[int, int], batch: int, lies:
     for u in inputs & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * size_bytes(network, u))
     work = {v: operations(network, v, count) for v, count in made.items()}
-    return Count(
-        chip.activations.size_bytes, chip.weights.size_bytes, chip.ema_weights, chip.ema_inputs, chip.ema_outputs,
-        chip.global_buffer, chip.weight_buffer, 0, sum(work.values()),
-        global_written_bytes=chip.global_written, weight_written_bytes=chip.weight_written,
-        operation_extra=sum(extra_units(network, v, count) for v, count in work.items()),
-    )  # fmt: skip
+    return chip.total(sum(work.values()), sum(extra_units(network, v, count) for v, count in work.items()))
 
 
 def _is_much(chain: SmallChain, full: bool) -> bool:

@@ -141,10 +141,13 @@ class Chip:
 
     def count(self, network: Network, v: int, batch: int, after: Sequence[int] = ()) -> Count:
         """Return the count for all samples of a layer, and of those that follow it."""
-        follow = sum(operations(network, each, self.results // batch) for each in after)
+        made = sum(operations(network, each, self.results // batch) for each in (v, *after))
+        return self.total(batch * made + self.rescalings)
+
+    def total(self, operations: int, extra: int = 0) -> Count:
+        """Return the count with so many operations, and what they take beyond INT8."""
         return Count(
             self.activations.size_bytes, self.weights.size_bytes, self.ema_weights, self.ema_inputs, self.ema_outputs,
-            self.global_buffer, self.weight_buffer, 0,
-            batch * (operations(network, v, self.results // batch) + follow) + self.rescalings,
-            global_written_bytes=self.global_written, weight_written_bytes=self.weight_written,
+            self.global_buffer, self.weight_buffer, 0, operations,
+            global_written_bytes=self.global_written, weight_written_bytes=self.weight_written, operation_extra=extra,
         )  # fmt: skip

@@ -39,12 +39,7 @@ def count_heads(
     chip = Chip(word=word)
     chip.add(_Sample(part, nest, steps_of(nest, network, plan), word).count(), batch)
     work = {v: batch * operations(network, v, elements(network.layers[v])) for v in part.layers}
-    return Count(
-        chip.activations.size_bytes, chip.weights.size_bytes, chip.ema_weights, chip.ema_inputs, chip.ema_outputs,
-        chip.global_buffer, chip.weight_buffer, 0, sum(work.values()),
-        global_written_bytes=chip.global_written, weight_written_bytes=chip.weight_written,
-        operation_extra=sum(extra_units(network, v, count) for v, count in work.items()),
-    )  # fmt: skip
+    return chip.total(sum(work.values()), sum(extra_units(network, v, count) for v, count in work.items()))
 
 
 class _Sample:
