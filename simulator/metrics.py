@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-Metric = Literal["ema", "energy", "latency"]
-"""What Formula 1 sums up: off-chip bytes, pJ or cycles."""
+Metric = Literal["ema", "energy", "latency-sum"]
+"""What Formula 1 sums up: off-chip bytes, pJ or cycles (of each subgraph the longer of computing and DRAM)."""
 
 METRIC_NAMES: tuple[Metric, ...] = get_args(Metric)
+OLD_NAMES: dict[str, Metric] = {"latency": "latency-sum"}  #: in plans of version 0.2
 DEFAULT_METRIC: Metric = "energy"  #: that of Cocco's co-exploration (Sec. 5.3), and so of every command
 
 

@@ -56,7 +56,7 @@ def partition(
         "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (a proof), "greedy"
         (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
     metric
-        What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
+        What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency-sum" (cycles).
     tile_rule
         As in `simulator.evaluate`.
     keep
@@ -130,7 +130,7 @@ def explore(
     alpha
         Bytes of buffer per unit of the metric: cost = buffer bytes + alpha * metric.
     metric
-        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles).
+        "ema" (off-chip bytes), "energy" (pJ) or "latency-sum" (cycles).
     weights
         How much each network counts: one positive number per network, by default 1.
     method

@@ -28,7 +28,7 @@ from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
 from cocco.exploration.searching.limits import searched_points
 from cocco.exploration.workers.jobs import helped
-from cocco.problem.criteria import MEMORY, check_criterion, metrics_of
+from cocco.problem.criteria import MEMORY, check_criterion, metrics_of, of_a_sum
 from cocco.problem.names import Keep, Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -82,6 +82,7 @@ def minimize(
     """
     check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)
+    criterion = of_a_sum(criterion)
     objectives = tuple(dict.fromkeys((criterion, *bounds)))
     if all(name in MEMORY for name in objectives):
         objectives += ("energy",)  # of equally small memories the one with the least energy; our choice
@@ -150,7 +151,7 @@ def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float
         check_criterion("limits", name)
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0 < bound < math.inf:
             raise ValueError(f"the limit of {name} must be a finite number above 0, got {bound!r}")
-    return {name: float(bound) for name, bound in limits.items()}
+    return {of_a_sum(name): float(bound) for name, bound in limits.items()}
 
 
 def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:

@@ -111,7 +111,7 @@ def explain(
     network, partition, accelerator, tile_rule
         As in `simulator.evaluate`.
     metric
-        "ema" (off-chip bytes), "energy" (pJ) or "latency" (cycles): what "expensive" and "best split" refer to; by
+        "ema" (off-chip bytes), "energy" (pJ) or "latency-sum" (cycles): what "expensive" and "best split" refer to; by
         default that of the partition.
     dearest
         How many of the subgraphs that fit are explained.
@@ -177,5 +177,5 @@ def _described(network: Network, accelerator: Accelerator, parts: Sequence[Split
     sums = Totals(*map(sum, zip(*(part.totals for part in parts))))
     return Split(
         tuple(network.names(part.layers) for part in parts),
-        sums.ema_bytes, METRICS["energy"](sums, accelerator), METRICS["latency"](sums, accelerator),
+        sums.ema_bytes, METRICS["energy"](sums, accelerator), METRICS["latency-sum"](sums, accelerator),
     )  # fmt: skip

@@ -39,8 +39,8 @@ def load_partition(
     accelerator
         The hardware for which "rest: greedy" fuses; otherwise not needed.
     metric
-        What that fusion minimizes, and by which tiles are chosen: "ema" (off-chip bytes), "energy" (pJ) or "latency"
-        (cycles); by default what the file says, else energy.
+        What that fusion minimizes, and by which tiles are chosen: "ema" (off-chip bytes), "energy" (pJ) or
+        "latency-sum" (cycles); by default what the file says, else energy.
     tile_rule
         As in `simulator.evaluate`.
 

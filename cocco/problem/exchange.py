@@ -23,10 +23,10 @@ AREA = "mm2"
 DEFAULT_ALPHA = 0.002  #: Cocco, Sec. 5.3.1
 LEAST, MOST = 1e-15, 1e30  #: what a byte or a mm2 may be worth; our choice: alpha and costs stay finite
 ENERGIES = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9}
-UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGIES, "ema": SIZES, "latency": {"cycles": 1.0}}
+UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGIES, "ema": SIZES, "latency-sum": {"cycles": 1.0}}
 
 _EXAMPLES: dict[Metric, str] = {
-    "energy": "500pJ/B or 2mJ/mm2", "ema": "30B/B or 20MB/mm2", "latency": "4cycles/B or 3ms/mm2",
+    "energy": "500pJ/B or 2mJ/mm2", "ema": "30B/B or 20MB/mm2", "latency-sum": "4cycles/B or 3ms/mm2",
 }  # fmt: skip
 _EXCHANGE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{0,20})?(?:[eE][+-]?[0-9]{1,2})?) ?([A-Za-z]+)/([A-Za-z]+2?)")
 
@@ -117,7 +117,7 @@ def alpha_of(text: str, problem: Problem) -> float:
 def worth_of(text: str, metric: Metric, clock_ghz: float) -> tuple[float, str]:
     """Return what buffer is worth in the unit of a metric, and whether that is for a byte ("B") or a mm2."""
     units = dict(UNITS[metric])
-    if metric == "latency":
+    if metric == "latency-sum":
         units |= {unit: cycles * clock_ghz for unit, (cycles, _) in TIMES.items()}
     match = _EXCHANGE.fullmatch(text) if isinstance(text, str) else None
     if match is None or match[2] not in units or match[3] not in (*SIZES, AREA):

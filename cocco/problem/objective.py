@@ -22,7 +22,7 @@ assert set(get_args(Metric)) == METRICS.keys()
 class Objective:
     """Formula 1, a weighted sum over the networks; with alpha, Formula 2: BUF_SIZE + alpha * Formula 1.
 
-    metric: "ema" (bytes), "energy" (pJ) or "latency" (cycles). alpha: in bytes per unit of the metric, None for
+    metric: "ema" (bytes), "energy" (pJ) or "latency-sum" (cycles). alpha: in bytes per unit of the metric, None for
     Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all cores. Raises ValueError that names
     the field, the rule and the value.
     """

@@ -30,7 +30,10 @@ from simulator.evaluate import evaluate
 from simulator.mapping.mappers import closed_work
 from simulator.partition.partition import Partition
 
-ALPHAS = {"energy": 0.002, "latency": 1.0}  #: bytes per pJ (Cocco, Sec. 5.3.1); per cycle, our choice: near the sizes
+ALPHAS = {
+    "energy": 0.002,
+    "latency-sum": 1.0,
+}  #: bytes per pJ (Cocco, Sec. 5.3.1); per cycle, our choice: near the sizes
 
 
 def rows(

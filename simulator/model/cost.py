@@ -127,5 +127,5 @@ Metric = Callable[[Totals, Accelerator], float]
 METRICS: dict[str, Metric] = {
     "ema": lambda totals, accelerator: float(totals.ema_bytes),
     "energy": lambda totals, accelerator: energy_breakdown(totals, accelerator).total,
-    "latency": latency_cycles,
+    "latency-sum": latency_cycles,
 }  #: Formula 1 by name: bytes, pJ, cycles

@@ -208,7 +208,7 @@ class SubgraphModel(Holding):
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
         energy = energy_of(goal, price, slots)
-        first = {"ema": ema, "energy": energy, "latency": slots}[rules.metric]
+        first = {"ema": ema, "energy": energy, "latency-sum": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
     def _in_loops(self, activation_capacity: int, weight_capacity: int, goal: Goal) -> Price | Shortage:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 from typing import Any, NamedTuple
 
-from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, OLD_NAMES, Metric
 from simulator.partition.errors import PartitionError
 from workloads.errors import shown
 from workloads.files import read_mapping
@@ -45,6 +45,7 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
     if rest not in RESTS:
         raise PartitionError(f"{path}: 'rest' is {shown(rest)}; it must be {' or '.join(map(repr, RESTS))}")
     metric = content.get("metric", DEFAULT_METRIC)
+    metric = OLD_NAMES.get(str(metric), metric)
     if metric not in METRIC_NAMES:
         raise PartitionError(f"{path}: 'metric' is {shown(metric)}; it must be {' or '.join(map(repr, METRIC_NAMES))}")
     keep = content.get("keep", [])

@@ -142,7 +142,7 @@ class Partition:
             Whose layers they are.
         groups : iterable of iterables of str
             Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
-        metric : {"energy", "ema", "latency"}
+        metric : {"energy", "ema", "latency-sum"}
             What is to be least where a subgraph may run in several ways: tile, loop order, samples at once.
         keep : iterable of str, mappings or KeptInterval, optional
             Tensors that stay on chip: a name, from its maker to its last reader, or {"tensor": name, "from": layer,

@@ -73,5 +73,5 @@ def key(goal: Goal, plan: LoopPlan) -> tuple[float, ...]:
     """Return the sort key, smaller is better: the metric, then EMA, energy, the larger tile, fewer bytes held."""
     ema, slots = plan.ema_bytes, least_slots(goal, plan.totals)
     energy = energy_of(goal, plan.totals, slots)
-    first = {"ema": (ema, energy), "energy": (energy, ema), "latency": (slots, ema, energy)}[goal.metric]
+    first = {"ema": (ema, energy), "energy": (energy, ema), "latency-sum": (slots, ema, energy)}[goal.metric]
     return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)

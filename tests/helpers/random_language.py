@@ -127,7 +127,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
     }
     if not is_dealt(network, shared["cores"]):
         shared["cores"] = 1
-    metric, low = rng.choice(("ema", "energy", "latency")), int(2 ** rng.uniform(5, 13))
+    metric, low = rng.choice(("ema", "energy", "latency-sum")), int(2 ** rng.uniform(5, 13))
     quarter, eighth = max(1, low // 4), max(1, low // 8)
     machine, space = (
         (Accelerator(shared_buffer=low, **shared), {}),

@@ -24,7 +24,7 @@ def random_problem(seed: int, most_layers: int = 7) -> Problem:
     common = {"cores": cores, "batch": batch, "max_regions": regions, "connected": CONNECTED[seed % 3 == 2]}
     separate = Accelerator(global_buffer=size, weight_buffer=rng.choice((64, 1024)), **common)
     machine = separate if rng.random() < 0.5 else Accelerator(shared_buffer=size, **common)
-    metric = rng.choice(("ema", "energy", "latency"))
+    metric = rng.choice(("ema", "energy", "latency-sum"))
     return on_hardware(network, machine, metric=metric, tile_rule=rng.choice(("exact", "paper")), weights=[2.0])
 
 
@@ -83,7 +83,7 @@ def random_twin(seed: int) -> Problem:
         "max_regions": rng.choice((64, 64, None, 5)),
         "connected": CONNECTED[seed % 3 == 2],
     }
-    metric, rule = rng.choice(("ema", "energy", "latency")), rng.choice(("exact", "exact", "paper"))
+    metric, rule = rng.choice(("ema", "energy", "latency-sum")), rng.choice(("exact", "exact", "paper"))
     weights, low = tuple(rng.choice((1.0, 2.5, 0.3)) for _ in networks), int(2 ** rng.uniform(4, 14))
     quarter, eighth = max(1, low // 4), max(1, low // 8)
     if seed % 4 == 0:

@@ -116,7 +116,7 @@ def criterion(name, plan, weights=(1.0,)):
         return float(plan.machine.buffer_bytes)
     if name == "area":
         return 1.2 * plan.machine.buffer_bytes / 2**20
-    field = {"energy": "energy_pj", "ema": "ema_bytes", "latency": "latency_cycles", "bandwidth": "ema_bytes"}[name]
+    field = {"energy": "energy_pj", "ema": "ema_bytes", "latency-sum": "latency_cycles", "bandwidth": "ema_bytes"}[name]
     total = sum(weight * getattr(each, field) for weight, each in zip(weights, plan.evaluations))
     if name == "bandwidth":
         return total / sum(weight * each.compute_cycles for weight, each in zip(weights, plan.evaluations))

@@ -17,7 +17,7 @@ from workloads.errors import NetworkError
 from workloads.network.builder import Builder
 from workloads.network.network import Network
 
-METRICS = ("ema", "energy", "latency")
+METRICS = ("ema", "energy", "latency-sum")
 
 
 def small_network(rng: random.Random, most: int) -> Network:

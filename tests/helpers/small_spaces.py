@@ -41,7 +41,7 @@ def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Pr
     metric = rng.choice(METRICS)
     if has_tables and of_tables.random() < 0.8:
         metric = "energy"
-    alpha = rng.choice((0.0, 0.01, 0.3, 3.0, 30.0)) * {"ema": 1.0, "energy": 0.01, "latency": 10.0}[metric]
+    alpha = rng.choice((0.0, 0.01, 0.3, 3.0, 30.0)) * {"ema": 1.0, "energy": 0.01, "latency-sum": 10.0}[metric]
     objective = Objective(metric, alpha, tuple(rng.choice((1.0, 2.5)) for _ in networks))
     if rng.random() < 0.6:
         low = int(together * rng.uniform(1.0, 1.6)) + 1

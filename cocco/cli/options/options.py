@@ -14,6 +14,7 @@ from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.accelerator import PLANS
 from simulator.connected import CONNECTED
+from simulator.metrics import METRIC_NAMES
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
@@ -196,7 +197,7 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
         + more,
     )  # fmt: skip
     group.add_argument(
-        "--metric", choices=("ema", "energy", "latency"), default=metric,
+        "--metric", choices=METRIC_NAMES, default=metric,
         help=f"what to minimize: off-chip bytes, pJ or cycles; default {metric}",
     )  # fmt: skip
     group.add_argument(

@@ -18,7 +18,7 @@ from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, s
 from cocco.output.folders.written.about import PARTITIONS, partition_names
 from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns, capacity
-from cocco.problem.criteria import CRITERIA
+from cocco.problem.criteria import CRITERIA, METRICS
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import evaluate
 from simulator.model.subgraph.tiling import TileRule
@@ -131,7 +131,7 @@ def points_of_front(run: FrontRun, networks: Networks = BUILT_IN) -> dict[int, S
 
 def _is_same(run: FrontRun, row: dict[Any, Any], choice: ShownMemory) -> bool:
     weights = run.about.settings.get("weights", [1.0] * len(choice.plans))
-    for name in {"energy", "ema", "latency"} & set(run.objectives):
+    for name in {*METRICS} & set(run.objectives):
         column = CRITERIA[name].column
         value = sum(weight * getattr(plan.network, column) for weight, plan in zip(weights, choice.plans))
         if abs(value - row[column]) > SAME * abs(row[column]):

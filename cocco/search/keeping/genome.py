@@ -171,7 +171,7 @@ class _Run:
         self.crossing = {
             "ema": 1.0,
             "energy": dram + (buffer.read_pj_per_byte + buffer.write_pj_per_byte) / 2,
-            "latency": 1.0 / machine.dram_bytes_per_cycle,
+            "latency-sum": 1.0 / machine.dram_bytes_per_cycle,
         }[decoder.problem.metric]  #: what a byte across DRAM costs; it is written to the buffer or read
 
     def settled(self) -> list[Totals | None]:

@@ -133,7 +133,7 @@ cdef class Kernel:
         self.machine.alignment = technology.channel_alignment
         self.machine.port, self.machine.crossbar_port = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
         self.machine.has_loops = rule.has_loop_orders
-        self.machine.metric = ("ema", "energy", "latency").index(rule.metric)
+        self.machine.metric = ("ema", "energy", "latency-sum").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
         ways = [
@@ -191,7 +191,7 @@ cdef class Kernel:
     def _fill_kept(self, problem):
         """What a genome needs that may keep tensors on chip; `breed` and `values` then decode what it keeps."""
         whole, moved = [[], []], [[], []]
-        self.may_keep = 1 + ("ema", "energy", "latency").index(problem.metric)
+        self.may_keep = 1 + ("ema", "energy", "latency-sum").index(problem.metric)
         for rules in problem.rules:
             network = rules.geometry.network
             for u in range(len(network.tensors)):
@@ -270,7 +270,7 @@ cdef class Kernel:
         from simulator.accelerator import static_pj_per_slot
 
         machine, objective, technology = problem.accelerator, problem.objective, problem.accelerator.technology
-        self.goal.metric = ("ema", "energy", "latency").index(objective.metric)
+        self.goal.metric = ("ema", "energy", "latency-sum").index(objective.metric)
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)

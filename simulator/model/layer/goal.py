@@ -17,7 +17,7 @@ from simulator.technology import OPERATION_UNITS, Technology
 SHARED = None  #: room for weights where they share the memory of the activations
 SAME = None  #: pJ to write a byte where it takes as much as to read one
 ENERGY: Metric = "energy"
-LATENCY: Metric = "latency"
+LATENCY: Metric = "latency-sum"
 ANY_NUMBER = 1 << 40  #: how often what takes nothing fits
 
 

@@ -110,7 +110,7 @@ def attention_problem(seed):
     context = b.attention("attention", query, *second, own * sharing, own)
     b.add("sum", [b.fc("out", context, features), x])
     network = b.build()
-    metric, machine = rng.choice(("ema", "energy", "latency")), small_machine(rng, network)
+    metric, machine = rng.choice(("ema", "energy", "latency-sum")), small_machine(rng, network)
     return on_hardware(network, replace(machine, cores=1), metric=metric)
 
 
@@ -150,7 +150,7 @@ def spaced(seed, count="one"):
         given.networks, space, alpha=rng.choice((0.002, 0.01, 1.0)), metric=given.objective.metric,
         tile_rule=given.tile_rule, machine=machine.machine, count=count,
     )  # fmt: skip
-    return replace(problem, chosen_by=rng.choice((None, None, "ema", "energy", "latency")))
+    return replace(problem, chosen_by=rng.choice((None, None, "ema", "energy", "latency-sum")))
 
 
 def check_space(seed, count="one"):

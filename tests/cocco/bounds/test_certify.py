@@ -140,7 +140,7 @@ def test_bounds_of_networks_add_up_with_their_weights():
     assert certify(both, layers_alone(both), SHORT).lower_bound == 2 * bounds[0] + 0.5 * bounds[1]
 
 
-@pytest.mark.parametrize("metric", ["ema", "energy", "latency"])
+@pytest.mark.parametrize("metric", ["ema", "energy", "latency-sum"])
 def test_certificate_holds_for_all_memories_where_one_is_chosen(metric):
     space = SharedBuffer(low=1024, high=2560, step=512)
     problem = over_space(dag([[], [0], [0], [1, 2], [3], [4, 0]], kernel=3), space, alpha=0.01, metric=metric)

@@ -60,7 +60,7 @@ def wide_problem(seed: int, layers: int) -> Problem:
     if stream.random() < 0.4:
         machine = Accelerator(global_buffer=size, weight_buffer=stream.choice((200, 1200)), **common)
     network = dag(producers, kernel=stream.choice((1, 3)))
-    return on_hardware(network, machine, metric=stream.choice(("ema", "energy", "latency")))
+    return on_hardware(network, machine, metric=stream.choice(("ema", "energy", "latency-sum")))
 
 
 def check(problem: Problem, seed: int) -> tuple[int, int, int]:
@@ -133,7 +133,7 @@ def test_no_state_costs_less_where_rows_go_to_a_cache():
         network = replace(
             network, layers=tuple(replace(layer, appended=stream.random() < 0.5) for layer in network.layers)
         )
-        metric = stream.choice(("ema", "energy", "latency"))
+        metric = stream.choice(("ema", "energy", "latency-sum"))
         results.append(check(on_hardware(network, Accelerator(shared_buffer=size), metric=metric), seed))
     assert sum(states for states, _, _ in results) > 1_000
     assert sum(more for _, _, more in results) > 50

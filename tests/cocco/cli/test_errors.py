@@ -63,7 +63,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EVALUATE, "--batch", "-1"), ["--batch", "'-1'"]),
         ((*EVALUATE, "--batch", "9" * 5000), ["--batch", "whole number"]),
         ((*EVALUATE, "--max-regions", "0"), ["--max-regions", "'none'", "'0'"]),
-        ((*PARTITION, "--metric", "area"), ["--metric", "'area'", "latency"]),
+        ((*PARTITION, "--metric", "area"), ["--metric", "'area'", "latency-sum"]),
         ((*PARTITION, "--method", "magic"), ["--method", "'magic'"]),
         ((*PARTITION, "--samples", "0"), ["--samples", "'0'"]),
         ((*PARTITION, "--samples", "1e3"), ["--samples", "'1e3'"]),

@@ -42,7 +42,7 @@ def test_a_cost_that_meets_the_bound_is_proved_optimal():
 
 
 def test_explore_answers_formula_2():
-    result = explore(chain(6), alpha=0.01, metric="latency")
+    result = explore(chain(6), alpha=0.01, metric="latency-sum")
     assert result.accelerator.shared_buffer in SPACE.candidates
     assert result.cost == result.accelerator.shared_buffer + 0.01 * result.evaluation.latency_cycles
     assert result.alpha == 0.01

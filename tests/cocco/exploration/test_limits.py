@@ -28,8 +28,8 @@ def quantile(plans, name, share):
 @pytest.mark.parametrize(
     ("what", "limited", "share"),
     [
-        ("capacity", ("latency",), 0.3), ("energy", ("capacity",), 0.5), ("ema", ("capacity",), 0.2),
-        ("energy", ("capacity", "latency"), 0.3), ("latency", ("energy", "area"), 0.4),
+        ("capacity", ("latency-sum",), 0.3), ("energy", ("capacity",), 0.5), ("ema", ("capacity",), 0.2),
+        ("energy", ("capacity", "latency-sum"), 0.3), ("latency-sum", ("energy", "area"), 0.4),
         ("capacity", ("bandwidth",), 0.1),
     ],
 )  # fmt: skip
@@ -50,12 +50,12 @@ def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, 
 
 @pytest.mark.parametrize("space", SPACES)
 def test_a_limit_just_below_the_least_is_proved_infeasible_with_the_nearest(space):
-    least = min(criterion("latency", plan) for plan in PLANS[space])
-    limits = {"latency": 0.999 * least}
+    least = min(criterion("latency-sum", plan) for plan in PLANS[space])
+    limits = {"latency-sum": 0.999 * least}
     found = cocco.minimize(BRANCHES, "capacity", limits, space=SPACES[space], samples=800, settings=SETTINGS)
     assert (found.status, found.best, found.value, found.lower_bound) == ("infeasible", None, None, None)
     nearest = dict(zip(found.objectives, found.nearest.values))
-    assert nearest["latency"] == least
+    assert nearest["latency-sum"] == least
     assert found.to_json()["nearest"]["latency_cycles"] == least
 
 
@@ -64,7 +64,7 @@ def test_a_capacity_below_all_candidates_is_proved_infeasible():
     assert found.status == "infeasible" and found.nearest.accelerator.shared_buffer == 1024
 
 
-@pytest.mark.parametrize("what", ["capacity", "latency"])
+@pytest.mark.parametrize("what", ["capacity", "latency-sum"])
 @pytest.mark.parametrize("space", SPACES)
 def test_a_limit_that_is_met_exactly_is_proved_by_enumeration_where_the_search_does_not_find_it(what, space):
     """One sample finds nothing; the least traffic is the bound of memories that hold all: an excess of exactly 1."""
@@ -79,16 +79,18 @@ def test_a_limit_that_is_met_exactly_is_proved_by_enumeration_where_the_search_d
 @pytest.mark.parametrize("share", [0.0, 0.05, 0.2, 0.5, 0.9])
 def test_a_search_of_one_sample_is_never_proved_wrongly(share):
     """What enumeration proves under limits is what brute force finds; what it leaves open has a bound below that."""
-    bound = quantile(PLANS["shared"], "latency", share)
-    least = min(criterion("capacity", plan) for plan in PLANS["shared"] if criterion("latency", plan) <= bound)
+    bound = quantile(PLANS["shared"], "latency-sum", share)
+    least = min(criterion("capacity", plan) for plan in PLANS["shared"] if criterion("latency-sum", plan) <= bound)
     found = cocco.minimize(
-        BRANCHES, "capacity", {"latency": bound}, space=SPACE, samples=1, settings=SETTINGS, keep="none"
+        BRANCHES, "capacity", {"latency-sum": bound}, space=SPACE, samples=1, settings=SETTINGS, keep="none"
     )
     assert found.status == "optimal" and found.value == least == found.lower_bound
 
 
 @pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.6])
-@pytest.mark.parametrize(("what", "limited"), [("energy", "latency"), ("latency", "ema"), ("bandwidth", "energy")])
+@pytest.mark.parametrize(
+    ("what", "limited"), [("energy", "latency-sum"), ("latency-sum", "ema"), ("bandwidth", "energy")]
+)
 def test_two_metrics_without_a_search_are_never_proved_wrongly(what, limited, share):
     """The optimum of one metric may break the limit on the other while another partition there keeps it."""
     bound = quantile(PLANS["shared"], limited, share) * (1 + 1e-9)

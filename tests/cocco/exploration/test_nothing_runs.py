@@ -22,7 +22,7 @@ METHODS = {
     "partition": ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
     "explore": ("auto", "ga", "exact", "sa", "random", "grid"),
     "pareto": ("nsga2", "exact"),
-    "minimize": ("capacity", "energy", "latency"),
+    "minimize": ("capacity", "energy", "latency-sum"),
 }
 QUESTIONS = ("partition", "partition", "explore", "pareto", "minimize")
 

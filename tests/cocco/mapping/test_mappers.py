@@ -96,7 +96,7 @@ def test_one_update_of_everything_is_what_the_layer_is(small: Network):
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built here")
 def test_a_mapper_that_looks_at_tiles_is_searched_by_the_reference_engine(small: Network):
     for mapper, expected in ((Enumerate(), "fast"), (Enumerate(tiled=True), "reference"), (Cosa(), "reference")):
-        problem = on_hardware(small, replace(CHIP, mapper=mapper), metric="latency")
+        problem = on_hardware(small, replace(CHIP, mapper=mapper), metric="latency-sum")
         assert engine_name(None, problem) == expected
 
 
@@ -105,7 +105,7 @@ def test_searches_with_a_mapper_are_priced_by_the_simulator_and_proven(small: Ne
     space = SharedBuffer(8 * KiB, 32 * KiB, 8 * KiB)
     costs = {}
     for name in ("enumerate", "tiled"):
-        found = explore(small, space=space, metric="latency", alpha=10.0, samples=150, mapper=MAPPERS[name])
+        found = explore(small, space=space, metric="latency-sum", alpha=10.0, samples=150, mapper=MAPPERS[name])
         assert found.accelerator is not None and found.accelerator.mapper == MAPPERS[name]
         assert found.status == "optimal"
         costs[name] = found.cost
@@ -115,9 +115,9 @@ def test_searches_with_a_mapper_are_priced_by_the_simulator_and_proven(small: Ne
 def test_a_search_asks_for_each_tile_once(small: Network):
     closed_work.cache_clear()
     chip = replace(CHIP, mapper=Enumerate(tiled=True))
-    best = partition(small, chip, metric="latency", samples=100, method="ga", engine="reference")
+    best = partition(small, chip, metric="latency-sum", samples=100, method="ga", engine="reference")
     first = closed_work.cache_info()
-    again = partition(small, chip, metric="latency", samples=100, method="ga", engine="reference")
+    again = partition(small, chip, metric="latency-sum", samples=100, method="ga", engine="reference")
     second = closed_work.cache_info()
     assert best.cost == again.cost and second.misses == first.misses and second.hits > first.hits
 
@@ -135,7 +135,7 @@ def test_no_solver_is_asked_twice_for_one_tile(small: Network, monkeypatch: pyte
     monkeypatch.setattr(cosa_mapper, "map_cosa", counted)
     chip = replace(CHIP, mapper=Cosa())
     for samples in (20, 40):
-        partition(small, chip, metric="latency", samples=samples, method="ga")
+        partition(small, chip, metric="latency-sum", samples=samples, method="ga")
     assert 0 < len(asked) == len(set(asked)) <= 20
     done = cosa_mapper.work_done()
     assert done["solver"]["calls"] - done["solver"]["hits"] == len(asked) and done["cosa"]["hits"] > 0

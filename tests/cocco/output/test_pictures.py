@@ -94,7 +94,8 @@ def test_saved_pictures_are_whole_and_have_no_date(result: Result, tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    ("metric", "alpha", "label"), [("ema", 0.0, "off-chip traffic (MB)"), ("latency", 1.0, "latency (million cycles)")]
+    ("metric", "alpha", "label"),
+    [("ema", 0.0, "off-chip traffic (MB)"), ("latency-sum", 1.0, "latency sum (million cycles)")],
 )
 def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, label: str, tmp_path: Path):
     single = cocco.explore(

@@ -46,7 +46,7 @@ def test_page_of_a_front_has_a_row_for_each_point(front_folder: Path):
     for partition, energy in zip(front["partition"], front["energy_pj"]):
         assert partition in page.texts and f"{energy * 1e-9:,.6g}" in page.texts
     assert f"{len(front)} memories with partitions for vgg16: energy " in " ".join(page.texts)
-    assert "capacity (KB)" in page.texts and "latency (million cycles)" in page.texts
+    assert "capacity (KB)" in page.texts and "latency-sum (million cycles)" in page.texts
 
 
 def test_each_objective_has_a_drawing_against_capacity(front_folder: Path):
@@ -57,7 +57,7 @@ def test_each_objective_has_a_drawing_against_capacity(front_folder: Path):
     assert chart["x"] == list(front["capacity_bytes"])
     assert chart["y"] == [list(front["energy_pj"]), list(front["latency_cycles"])]
     assert chart["star"] is None and chart["slider"] is None and not chart["stairs"]
-    assert report.read(front_folder).axes == ("capacity", "energy", "latency")
+    assert report.read(front_folder).axes == ("capacity", "energy", "latency-sum")
     for energy, capacity, place in zip(front["energy_pj"], front["capacity_bytes"], chart["plan"]):
         (plan,) = data["choices"][place]["plans"]
         assert sum(map(sum, plan["energy"].values())) == pytest.approx(energy)
@@ -85,7 +85,7 @@ def test_page_under_limits_shows_the_plan_or_that_there_is_none(tmp_path: Path, 
         "explore",
         "vgg16",
         "--minimize",
-        "latency",
+        "latency-sum",
         "--limit",
         limit,
         "--limit",

@@ -28,8 +28,8 @@ def problem(**more):
         ("1.2e9 pJ/mm2", "energy", MiB / 1.44e9),  # 1.2 mm2 for a MiB
         ("1.2mJ/mm2", "energy", MiB / 1.44e9),
         ("2B/B", "ema", 0.5),
-        ("4cycles/B", "latency", 0.25),
-        ("4ns/B", "latency", 0.25),
+        ("4cycles/B", "latency-sum", 0.25),
+        ("4ns/B", "latency-sum", 0.25),
     ],
 )
 def test_words_by_hand(text: str, metric: str, alpha: float):
@@ -47,10 +47,10 @@ def test_where_the_bytes_of_all_cores_count_a_mm2_holds_as_many_as_with_one():
     assert one == pytest.approx(two)
 
 
-@pytest.mark.parametrize("more", [{}, {"cores": 2}, table_machine(), {"metric": "ema"}, {"metric": "latency"}])
+@pytest.mark.parametrize("more", [{}, {"cores": 2}, table_machine(), {"metric": "ema"}, {"metric": "latency-sum"}])
 def test_words_say_the_same_number_back(more):
     asked = problem(**more)
-    unit = {"energy": "pJ", "ema": "B", "latency": "cycles"}[asked.objective.metric]
+    unit = {"energy": "pJ", "ema": "B", "latency-sum": "cycles"}[asked.objective.metric]
     found = exchange_of(exchanged(asked, f"3e6{unit}/mm2"))
     assert found is not None and found.per_mm2 == pytest.approx(3e6)
     found = exchange_of(exchanged(asked, f"700{unit}/B"))

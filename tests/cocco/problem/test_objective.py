@@ -18,7 +18,7 @@ def test_formula_1_of_one_network():
     """Energy at 1 MiB: 100 * 1000 + 1.0 * (200 + 300) + 0.31 * 4000 = 101740 pJ; latency 32000 / 16 = 2000."""
     assert Objective("ema", None, (1.0,)).value([TOTALS], MACHINE) == 1000
     assert Objective("energy", None, (1.0,)).value([TOTALS], MACHINE) == pytest.approx(101740, rel=1e-12)
-    assert Objective("latency", None, (1.0,)).value([TOTALS], MACHINE) == 2000
+    assert Objective("latency-sum", None, (1.0,)).value([TOTALS], MACHINE) == 2000
 
 
 def test_networks_are_added_with_their_weights():
@@ -53,7 +53,7 @@ def test_weights_are_finite_and_positive(weight):
 
 
 def test_the_metric_is_known():
-    with pytest.raises(ValueError, match="metric must be one of ema, energy, latency, got 'speed'"):
+    with pytest.raises(ValueError, match="metric must be one of ema, energy, latency-sum, got 'speed'"):
         Objective("speed", None, (1.0,))
 
 

@@ -32,7 +32,7 @@ def random_plan(seed):
     network, layers = random_chain_inside(rng)
     groups = [(0,), layers, (len(network.layers) - 1,)]
     spans = random_spans(network, groups, rng, rng.choice((0, 0, 0.5)))
-    plan = Partition.from_ids(network, groups, rng.choice(("ema", "energy", "latency")), spans)
+    plan = Partition.from_ids(network, groups, rng.choice(("ema", "energy", "latency-sum")), spans)
     size = int(2 ** rng.uniform(8, 12.5))
     buffers = {"shared_buffer": size} if rng.random() < 0.6 else {"global_buffer": size, "weight_buffer": size}
     return network, plan, Accelerator(**buffers, batch=rng.choice((1, 1, 3)))

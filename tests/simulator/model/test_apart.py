@@ -93,7 +93,7 @@ def test_every_number_is_what_is_counted_group_by_group(seed):
         if rng.random() < 0.5:
             buffers = {"global_buffer": int(10 ** rng.uniform(2, 4.3)), "weight_buffer": int(10 ** rng.uniform(1, 3))}
         chip = Accelerator(**buffers, batch=rng.choice((1, 1, 2, 5)), groups_apart=True)
-        rules = PricingRules(Geometry(network), chip, "exact", rng.choice(("ema", "energy", "latency")))
+        rules = PricingRules(Geometry(network), chip, "exact", rng.choice(("ema", "energy", "latency-sum")))
         price = SubgraphModel(rules, layers).price(chip.activation_capacity, chip.weight_capacity)
         if isinstance(price, Shortage):
             continue

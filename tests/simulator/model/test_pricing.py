@@ -68,7 +68,7 @@ def measures(price, chip):
 def key(price, chip, metric):
     """Return what is compared before the tile: the metric, then EMA, energy, latency."""
     ema, energy, slots = measures(price, chip)
-    return {"ema": ema, "energy": energy, "latency": slots}[metric], ema, energy, slots
+    return {"ema": ema, "energy": energy, "latency-sum": slots}[metric], ema, energy, slots
 
 
 def check_cheapest(seed):

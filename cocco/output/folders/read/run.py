@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from cocco.exploration.answers.ranges import Ranges
 from cocco.output.folders.read.parts import Placing, placing_of, ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader, table_of
 from cocco.output.folders.written.about import HISTORY, SAMPLES_FILE, About
 from cocco.output.text.layout.numbers import buffer_columns
-from cocco.problem.criteria import METRICS
 from simulator.accelerator import Accelerator
-from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, Metric
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES, OLD_NAMES, Metric
 from simulator.model.cost import ENERGY_BY_TIME, EnergyBreakdown
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition
@@ -109,7 +108,7 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
     plans = plans_of(result)
     accelerator = common_accelerator(plans)
     return Run(
-        folder, about, result.get("method", str), result.one_of("metric", METRICS), result.get("status", str),
+        folder, about, result.get("method", str), metric_said(result), result.get("status", str),
         result.get("samples", int),
         result.optional("alpha"), result.get("cost", *NUMBER), result.optional("lower_bound"), result.optional("gap"),
         accelerator, tile_rule_of(plans), networks_of(plans), result.content.get("count", "one"), _points(folder),
@@ -120,6 +119,12 @@ def read_run(folder: Path, about: About, result: Reader) -> Run:
 def space_said(result: Reader) -> tuple[str, ...]:
     """Return the kinds of plans that a result names."""
     return tuple(result.list_of("space", str)) if "space" in result.content else ()
+
+
+def metric_said(said: Reader) -> Metric:
+    """Return the metric that a result or a plan names."""
+    name: Metric | str = said.one_of("metric", (*METRIC_NAMES, *OLD_NAMES))
+    return OLD_NAMES.get(name, cast(Metric, name))
 
 
 def plans_of(result: Reader) -> list[Reader]:
@@ -175,7 +180,7 @@ def _accelerator(plan: Reader) -> Accelerator:
 def _network(plan: Reader, weight: float) -> RunNetwork:
     totals = plan.inner("totals")
     ema, energy, latency = (totals.get(name, *NUMBER) for name in ("ema_bytes", "energy_pj", "latency_cycles"))
-    metric: Metric = plan.one_of("metric", METRIC_NAMES) if "metric" in plan.content else DEFAULT_METRIC
+    metric = metric_said(plan) if "metric" in plan.content else DEFAULT_METRIC
     subgraphs = tuple(_subgraph(each) for each in plan.items("subgraphs"))
     if len(subgraphs) != totals.get("subgraphs", int) or not subgraphs:
         raise FileFormatError(f"{plan.path}: {plan.where}has {len(subgraphs)} subgraphs, its totals say otherwise")

@@ -4,7 +4,7 @@ ORDERS = (
     "TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC", "CT", "TC", "RS", "copy", "TCC", "TB", "HP", "TM", "TW", "TS", "MT",
 )
 MODES = ("ring", "rows", "side", "slide", "block", "block-row", "whole", "row", "word")
-METRICS = ("ema", "energy", "latency")
+METRICS = ("ema", "energy", "latency-sum")
 NUMBERS = (  # the fields of a Chain in C
     "x_rows", "e_rows", "d_rows", "has_middle", "band_count", "openers", "inputs", "middle", "outputs", "x_width", "e_width",
     "d_width", "opener_taps", "middle_taps", "closer_taps", "x_bits", "first_bits", "e_bits", "d_bits", "opener_bits",

@@ -112,7 +112,7 @@ def test_engines_anneal_alike(seed):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize(("shared", "metric"), [(192, "energy"), (512, "ema"), (1024, "latency")])
+@pytest.mark.parametrize(("shared", "metric"), [(192, "energy"), (512, "ema"), (1024, "latency-sum")])
 def test_engines_anneal_alike_where_a_step_is_priced_by_what_it_changes(shared, metric):
     """Where merged layers seldom fit, and are cut, and where they do; cycles, and subgraphs that fall apart."""
     chip = Accelerator(shared_buffer=shared * 2**10)

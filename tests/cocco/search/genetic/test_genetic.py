@@ -21,7 +21,7 @@ WIDE = dag([[], [0], [0], [1, 2], [0, 3], [3], [4, 5], [6], [6, 1], [7, 8]], "wi
 
 
 @settings(max_examples=12, derandomize=True)
-@given(networks(6), st.sampled_from([700, 1500, 4000]), st.sampled_from(["ema", "energy", "latency"]))
+@given(networks(6), st.sampled_from([700, 1500, 4000]), st.sampled_from(["ema", "energy", "latency-sum"]))
 def test_finds_the_optimum_of_all_partitions(network, size, metric):
     problem = on_hardware(network, Accelerator(shared_buffer=size), metric=metric)
     assert genetic(problem, 400, 0, SMALL).best.cost == optimum(problem, ())

@@ -21,7 +21,7 @@ from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_order
 from tests.helpers.random_plans import random_plan
 
-COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
+COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
 
 
 def choices(uses: Uses, tensor: int) -> list[tuple[Span, ...]]:

@@ -78,7 +78,7 @@ def check_dealt(seed):
     room = Room(int(2 ** rng.uniform(3, 17)), rng.choice((None, int(2 ** rng.uniform(3, 16)))))
     writes = rng.choice(((None, None), (0.5, 2.0), (2.0, 0.5)))
     goal = Goal(
-        rng.choice(("ema", "energy", "latency")), *rng.choice(PRICES), *writes, rng.choice((0.0, 2.5)),
+        rng.choice(("ema", "energy", "latency-sum")), *rng.choice(PRICES), *writes, rng.choice((0.0, 2.5)),
         rng.choice((0, 10**4)), rng.choice((0.0, 3.2, 50.0)), (16, rng.choice((1, 32))),
     )  # fmt: skip
     ways = loop_ways(network.layers[:1], layer, Deal(rng.randint(2, 7), word))

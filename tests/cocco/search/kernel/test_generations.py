@@ -97,7 +97,7 @@ def test_where_64_bits_are_too_few_there_are_none():
     builder.fc("second", builder.fc("first", builder.input("x", 1, 1, 2**18), 2**18), 2**18)
     technology = Technology(dram_bytes_per_cycle=2**16, pe_rows=1, pe_columns=1, pe_inputs=1, pe_outputs=1)
     chip = Accelerator(shared_buffer=2**40, batch=2**11, technology=technology)
-    problem, settings = on_hardware(builder.build(), chip, metric="latency"), Settings(population=4, elite=2)
+    problem, settings = on_hardware(builder.build(), chip, metric="latency-sum"), Settings(population=4, elite=2)
     fast = FastEngine(problem, settings)
     first = fast.breed(0, 0, Population.empty(0, 2), (), 4).by_cost()
     assert fast.evolve(0, 1, first, 9, 0, 0.0) is None

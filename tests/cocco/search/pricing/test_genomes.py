@@ -39,7 +39,7 @@ def judge(problem, sample):
 
 
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
-@given(network=networks(9), number=st.integers(0, 1000), metric=st.sampled_from(["ema", "energy", "latency"]))
+@given(network=networks(9), number=st.integers(0, 1000), metric=st.sampled_from(["ema", "energy", "latency-sum"]))
 def test_a_sample_fits_and_costs_what_the_simulator_says(machine, network, number, metric):
     problem = on_hardware(network, Accelerator(**machine), metric=metric)
     stream = Stream(number, 0, 0)

@@ -99,7 +99,7 @@ def test_what_may_fit_may_fit_without_a_layer_on_random_graphs(seeds):
 
 def test_cost_is_the_weighted_metric_of_the_simulator():
     """A partition of one subgraph costs what the subgraph costs."""
-    for metric, field in (("ema", "ema_bytes"), ("energy", "energy_pj"), ("latency", "latency_cycles")):
+    for metric, field in (("ema", "ema_bytes"), ("energy", "energy_pj"), ("latency-sum", "latency_cycles")):
         network, machine = diamond(), Accelerator(shared_buffer=65536)
         problem = on_hardware(network, machine, metric=metric, weights=[3.0])
         whole = Partition.from_ids(network, [range(4)])
