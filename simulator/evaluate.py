@@ -273,9 +273,10 @@ def summarize(priced: PricedPartition) -> Evaluation:
         for step, (group, price) in enumerate(zip(names, priced.prices))
         if isinstance(price, Shortage)
     )
+    spares = priced.partition.spare or (0,) * len(names)
     subgraphs = tuple(
-        subgraph_cost(group, model, price, accelerator, keeps)
-        for group, model, price in zip(names, priced.models, priced.prices)
+        subgraph_cost(group, model, price, accelerator, keeps, spare)
+        for group, model, price, spare in zip(names, priced.models, priced.prices, spares)
         if isinstance(price, Price)
     )
     if failed:

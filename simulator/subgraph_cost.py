@@ -49,6 +49,7 @@ class SubgraphCost:
     loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
     kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
+    spare_bytes: int = 0  #: left free for weights of later subgraphs
     scheme: str = ""  #: how several cores share it: channels, rotated, held, alone; of one core none
     crossbar_bytes: int = 0  #: that pass from core to core
 
@@ -61,6 +62,8 @@ class SubgraphCost:
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
         if self.kept_bytes is None:
             del content["kept_bytes"]
+        if not self.spare_bytes:
+            del content["spare_bytes"]
         if not self.scheme:
             del content["scheme"], content["crossbar_bytes"]
         loops = None if self.loops is None else self.loops.choices()
@@ -141,9 +144,9 @@ def costs_text(priced: Costs) -> str:
 
 
 def subgraph_cost(
-    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool
+    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool, spare: int = 0
 ) -> SubgraphCost:
-    """Return the cost of a priced subgraph; keeps: whether the plan keeps tensors on chip."""
+    """Return the cost of a priced subgraph; keeps: whether the plan keeps tensors on chip; spare: bytes left free."""
     totals = total([price], accelerator)
     breakdown = energy_breakdown(totals, accelerator)
     tensors = model.rules.geometry.network.tensors
@@ -158,5 +161,5 @@ def subgraph_cost(
             if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
         },
         price.kept_bytes if keeps else None,
-        price.scheme, price.crossbar_bytes,
+        spare, price.scheme, price.crossbar_bytes,
     )  # fmt: skip

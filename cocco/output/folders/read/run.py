@@ -42,6 +42,7 @@ class RunSubgraph:
     energy_pj: float
     energy_breakdown: EnergyBreakdown
     kept_bytes: int = 0  #: of tensors that stay on chip between subgraphs
+    spare_bytes: int = 0  #: left free for weights of later subgraphs
     scheme: str = ""  #: how several cores share it; of one core none
     compute_cycles: float = 0.0
     order: str = ""  #: of a single layer that passes in pieces: its loop order
@@ -156,7 +157,8 @@ def said_plan(loaded: Network, said: RunNetwork) -> Partition:
     """Return the partition of a network according to result.json; raises ValueError if it is not a valid one."""
     keep = [each.to_json() for each in said.keep]
     groups, schemes = [cost.layers for cost in said.subgraphs], [cost.scheme for cost in said.subgraphs]
-    return Partition.from_groups(loaded, groups, said.metric, keep, schemes)
+    spare = [cost.spare_bytes for cost in said.subgraphs]
+    return Partition.from_groups(loaded, groups, said.metric, keep, schemes, spare)
 
 
 def network_of(plan: Reader) -> RunNetwork:
@@ -217,10 +219,8 @@ def _subgraph(each: Reader) -> RunSubgraph:
     numbers = {name: each.get(name, *NUMBER) for name in ("latency_cycles", "energy_pj")}
     said = [part for part in EnergyBreakdown._fields if part not in ENERGY_BY_TIME or part in breakdown.content]
     parts = EnergyBreakdown(**{part: breakdown.get(part, *NUMBER) for part in said})
-    if "kept_bytes" in each.content:
-        counts["kept_bytes"] = each.get("kept_bytes", int)
+    counts |= {name: each.get(name, int) if name in each.content else 0 for name in ("kept_bytes", "spare_bytes")}
     found = {
-        "kept_bytes": 0,
         "layers": each.list_of("layers", str),
         "tile": tile,
         **counts,
