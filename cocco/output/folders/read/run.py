@@ -46,6 +46,7 @@ class RunSubgraph:
     scheme: str = ""  #: how several cores share it; of one core none
     compute_cycles: float = 0.0
     order: str = ""  #: of a single layer that passes in pieces: its loop order
+    utilization: float | None = None  #: share of the MACs possible that is done; None where it is not said
 
 
 @dataclass(frozen=True)
@@ -223,6 +224,7 @@ def _subgraph(each: Reader) -> RunSubgraph:
         "energy_breakdown": parts,
         "scheme": each.one_of("scheme", CORE_SCHEMES) if "scheme" in each.content else "",
         "compute_cycles": each.optional("compute_cycles") or 0.0,
+        "utilization": each.optional("utilization"),
         "order": each.inner("loops").get("order", str) if isinstance(each.content.get("loops"), dict) else "",
     }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))
