@@ -37,7 +37,7 @@ class Quantity(tuple[Unit, ...]):
     Examples
     --------
     >>> ENERGY.text(3.95e9), ENERGY.text(41.7e6), ENERGY.text(0)
-    ('3.950 mJ', '41.700 uJ', '0.000 pJ')
+    ('3.950 mJ', '41.700 uJ', '0.0 pJ')
     >>> TIME.unit(2.5e3, 1.2e6).name  # of a column of a table, so that its rows compare
     'ms'
     """
@@ -71,13 +71,13 @@ KB, MB, GB = 2.0**10, 2.0**20, 2.0**30
 TRAFFIC = Quantity((Unit("B", 1, 0, 0), Unit("KB", KB, KB, 1), Unit("MB", MB, MB, 2), Unit("GB", GB, 10 * GB, 2)))
 SIZE = Quantity((*TRAFFIC[:2], TRAFFIC[2]._replace(least=10 * MB), TRAFFIC[3]))  #: what is held: compared in KB
 ENERGY = Quantity((
-    Unit("pJ", 1, 0), Unit("nJ", 1e3, 1e2), Unit("uJ", 1e6, 1e5), Unit("mJ", 1e9, 1e8), Unit("J", 1e12, 1e13),
+    Unit("pJ", 1, 0, 1), Unit("nJ", 1e3, 1e3), Unit("uJ", 1e6, 1e6), Unit("mJ", 1e9, 1e8), Unit("J", 1e12, 1e13),
 ))  # fmt: skip
 #: in ns, which are cycles at 1 GHz
-TIME = Quantity((Unit("ns", 1, 0), Unit("us", 1e3, 1e2), Unit("ms", 1e6, 1e5), Unit("s", 1e9, 1e10)))
+TIME = Quantity((Unit("ns", 1, 0, 1), Unit("us", 1e3, 1e3), Unit("ms", 1e6, 1e5), Unit("s", 1e9, 1e10)))
 CYCLES = Quantity((Unit("cycles", 1, 0, 0), Unit("million cycles", 1e6, 1e6)))
-AREA, PER_CYCLE = (Quantity((Unit(name, 1, 0),)) for name in ("mm2", "bytes per cycle"))
-POWER, RATE = (Quantity((Unit(name, 1, 0, 2),)) for name in ("mW", "GB/s"))
+PER_CYCLE = Quantity((Unit("bytes per cycle", 1, 0),))
+AREA, POWER, RATE = (Quantity((Unit(name, 1, 0, 2),)) for name in ("mm2", "mW", "GB/s"))
 
 
 def rounded(value: float, decimals: int) -> str:

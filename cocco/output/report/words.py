@@ -7,7 +7,7 @@ from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.text.layout.numbers import counted, counted_as
-from cocco.output.text.plans.evaluation import scheme_counts
+from cocco.output.text.plans.evaluation import busy_text, scheme_counts
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.front import shown
 from cocco.output.text.searches.ranges import within_sentence
@@ -48,6 +48,13 @@ def costs(machine: Accelerator, network: RunNetwork) -> str:
         f"energy {ENERGY.text(network.energy_pj)}, latency {TIME.text(network.latency_cycles / clock)}, "
         f"off-chip traffic {TRAFFIC.text(network.ema_bytes)}"
     )
+
+
+def busy_sentence(network: RunNetwork) -> str:
+    """Return how busy the MACs are; nothing where the run does not say it."""
+    if network.utilization is None or network.utilization_executed is None:
+        return ""
+    return f"MACs busy: {busy_text(network.utilization, network.utilization_executed)}."
 
 
 def kept_sentence(network: RunNetwork) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 import workloads
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.pages import data_of, page_of
 from workloads import Builder
 
 RANGE = ("--shared", "--range", "16KB:32KB:16KB", "--samples", 200)
@@ -82,3 +84,19 @@ def test_buffer_is_exchanged_in_small_units(tiny: Path):
     small, same = (cocco(*asked, "--exchange", worth).stdout for worth in ("0.512uJ/KB", "500pJ/B"))
     assert small == same and small
     assert_malformed(cocco(*asked, "--exchange", "30fps/mm2"), "pJ, nJ, uJ, mJ, J")
+
+
+def test_the_page_of_a_tiny_network_has_its_units(tiny: Path):
+    folder = tiny.parent / "run"
+    assert cocco("explore", tiny, *RANGE, "-o", folder).returncode == 0
+    assert cocco("report", folder).returncode == 0
+    page, result = page_of(folder), json.loads((folder / "result.json").read_text())["result"]
+    heads = {"energy (uJ)", "latency (us)", "off-chip (KB)", "MACs busy (%)"}
+    assert heads <= set(page.texts) and not {"energy (mJ)", "latency (ms)"} & set(page.texts)
+    for subgraph in result["subgraphs"]:
+        assert f"{100 * subgraph['utilization']:.1f}" in page.texts
+    assert f"MACs busy: {100 * result['totals']['utilization']:.1f} % of the cycles" in " ".join(page.texts)
+    data = data_of(folder)
+    (plan,) = data["choices"][0]["plans"]
+    assert data["chart"]["up"][0]["unit"] == "uJ"
+    assert (plan["units"]["energy"], plan["units"]["time"]) == (["uJ", 1e6], ["us", 1e3])

@@ -46,7 +46,7 @@ class RunSubgraph:
     scheme: str = ""  #: how several cores share it; of one core none
     compute_cycles: float = 0.0
     order: str = ""  #: of a single layer that passes in pieces: its loop order
-    utilization: float | None = None  #: share of the MACs possible that is done; None where it is not said
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,8 @@ class RunNetwork:
     keep: tuple[RunKept, ...] = ()
     kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
     any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
+    utilization_executed: float | None = None  #: the same of the executed latency
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +185,8 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
     saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
     return RunNetwork(
         plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
-        plan.optional("any_schedule_bound_bytes"),
+        plan.optional("any_schedule_bound_bytes"), totals.optional("utilization"),
+        totals.optional("utilization_executed"),
     )  # fmt: skip
 
 

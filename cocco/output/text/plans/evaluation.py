@@ -103,10 +103,11 @@ def totals_text(evaluation: Evaluation) -> str:
     """Return the totals, one per line."""
     accelerator, clock = evaluation.accelerator, evaluation.accelerator.technology.clock_ghz
     area = accelerator.area_mm2
+    moved, weights, inputs, outputs = TRAFFIC.texts([
+        evaluation.ema_bytes, evaluation.ema_weight_bytes, evaluation.ema_input_bytes, evaluation.ema_output_bytes,
+    ])  # fmt: skip
     return "\n".join([
-        f"  off-chip traffic (EMA)  {TRAFFIC.text(evaluation.ema_bytes)}: "
-        f"weights {TRAFFIC.text(evaluation.ema_weight_bytes)}, inputs {TRAFFIC.text(evaluation.ema_input_bytes)}, "
-        f"outputs {TRAFFIC.text(evaluation.ema_output_bytes)}; "
+        f"  off-chip traffic (EMA)  {moved}: weights {weights}, inputs {inputs}, outputs {outputs}; "
         f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
         *(f"    {line}" for line in _reread_lines(evaluation)),
         *_kept_lines(evaluation),
@@ -116,14 +117,18 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{TIME.text(evaluation.latency_executed_cycles / clock)} executed "
         f"({evaluation.latency_executed_cycles / evaluation.latency_cycles:.3f}), "
         f"{TIME.text(evaluation.compute_cycles / clock)} computing alone at {clock:g} GHz",
-        f"  MACs busy               {percent(evaluation.utilization, 1)} of the cycles of computing, "
-        f"{percent(evaluation.utilization_executed, 1)} of the executed latency",
+        f"  MACs busy               {busy_text(evaluation.utilization, evaluation.utilization_executed)}",
         f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
         f"{RATE.text(evaluation.bandwidth_mean_bytes_per_cycle * clock)} in the mean subgraph, "
         f"{RATE.text(evaluation.bandwidth_peak_bytes_per_cycle * clock)} in the worst case",
         f"  buffer area             {AREA.text(area)} {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
         *_table_lines(evaluation),
     ])  # fmt: skip
+
+
+def busy_text(computing: float, executed: float) -> str:
+    """Return the share of the MACs possible that is done, in the cycles of computing and in the executed latency."""
+    return f"{percent(computing, 1)} of the cycles of computing, {percent(executed, 1)} of the executed latency"
 
 
 def _table_lines(evaluation: Evaluation) -> list[str]:

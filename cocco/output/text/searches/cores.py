@@ -44,8 +44,8 @@ def _sizes(rows: Sequence[dict[str, Any]], name: str) -> list[str]:
 
 
 def _end(row: dict[str, Any]) -> str:
-    gap = "" if row["energy_pj"] is None or row["status"] == "optimal" or row["gap"] is None else row["gap"]
-    return ENDS.get(row["status"], row["status"]) + (f", {100 * gap:.2f} %" if gap != "" else "")
+    is_open = row["energy_pj"] is not None and row["status"] != "optimal" and row["gap"] is not None
+    return ENDS.get(row["status"], row["status"]) + (f", {100 * row['gap']:.2f} %" if is_open else "")
 
 
 def _schemes(row: dict[str, Any]) -> str:
