@@ -154,7 +154,7 @@ def test_json_has_the_keys_of_the_contract():
     assert set(data["totals"]) == {
         "subgraphs", "ema_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "energy_pj",
         "compute_cycles", "latency_cycles", "latency_executed_cycles", "bandwidth_mean_bytes_per_cycle",
-        "bandwidth_peak_bytes_per_cycle", "compulsory_bytes",
+        "bandwidth_peak_bytes_per_cycle", "compulsory_bytes", "utilization", "utilization_executed",
     }  # fmt: skip
     assert set(data["subgraphs"][0]["energy_breakdown"]) == {
         "dram", "global_buffer", "weight_buffer", "compute", "crossbar",
