@@ -53,7 +53,12 @@ def limited_text(limited: Limited) -> str:
     limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
     if limited.best is None:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
-        return f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+        worst = "" if len(limited.limits) == 1 else "worst "
+        how = "proved, no plan comes nearer" if limited.is_nearest else "a longer search may find a nearer one"
+        return (
+            f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}, "
+            f"{limited.excess:.4g} times the {worst}limit ({how})."
+        )
     value = limited.value
     assert value is not None
     if limited.status == "optimal":
