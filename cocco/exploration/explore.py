@@ -247,7 +247,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
     found = answer.answer(method, question, effort.prove) if is_kept else methods.answer(method, question)
     if effort.prove:
         return methods.certified(question.problem, found, question.share(EFFORT))
-    if is_kept and method == "auto" and has_solvers():
+    if method == "auto" and has_solvers():
         return methods.certified(question.problem, found, quick_effort(question.samples))
     return found
 
