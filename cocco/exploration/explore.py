@@ -97,13 +97,13 @@ def partition(
     chosen = effort_of(effort, fields)
     kept = kept_or_not(keep, accelerator)
 
-    def solved(metric: Metric) -> Result:
+    def solved(metric: Metric, effort: Effort) -> Result:
         problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
-        return _search(problem, method, chosen)
+        return _search(problem, method, effort)
 
     with helped(chosen):
         if metric != "latency":
-            return solved(metric)
+            return solved(metric, chosen)
         if method != "auto":
             raise ValueError(f"method must be 'auto' with metric 'latency', got {method!r}")
         from cocco.exploration.fastest import fastest

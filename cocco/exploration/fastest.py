@@ -14,7 +14,7 @@ import numpy as np
 from cocco.allocation.address_map import address_map
 from cocco.bounds.floors.least import gap
 from cocco.effort.effort import Effort
-from cocco.effort.stages import tell, without_bounds
+from cocco.effort.stages import tell, watched_by
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.starts import starts
@@ -40,17 +40,17 @@ SHARE = 10  #: of the samples of an effort one in so many is a plan that is pric
 
 def fastest(
     network: Network, accelerator: Accelerator, tile_rule: TileRule, keep: Keep, effort: Effort,
-    solved: Callable[[Metric], Result],
+    solved: Callable[[Metric, Effort], Result],
 ) -> Result:  # fmt: skip
-    """Return the plan of the least executed latency found; solved: the answer for another metric.
+    """Return the plan of the least executed latency found; solved: the answer for another metric with an effort.
 
     Raises Interrupted after Ctrl-C, with the fastest plan so far.
     """
     answers, is_stopped = dict[Metric, Result](), False
     try:
-        with without_bounds():
-            for metric in METRIC_NAMES:
-                answers[metric] = solved(metric)
+        for metric in METRIC_NAMES:
+            with watched_by(None):  # its costs are no latencies
+                answers[metric] = solved(metric, replace(effort, progress=None))
     except Interrupted as stop:
         answers[metric], is_stopped = stop.result, True
     except KeyboardInterrupt:
@@ -68,7 +68,15 @@ def fastest(
     least = math.ceil(answers["ema"].lower_bound or 0) if "ema" in answers else 0
     bound = bounds_of(rules[DEFAULT_METRIC], accelerator, least)[0]
     moves = Moves(network, accelerator.connection, keep == "auto")
-    search = Search(timed, moves, max(1, effort.samples // SHARE), effort.seed, bound.slots)
+    port = accelerator.dram_bytes_per_cycle
+
+    def told() -> None:
+        best = min(search.found).slots / port
+        tell("latency", search.priced, search.most, "plans", best=best, bound=bound.slots / port)
+        if effort.progress is not None:
+            effort.progress(min(SHARE * search.priced, effort.samples), effort.samples, best)
+
+    search = Search(timed, moves, max(1, effort.samples // SHARE), effort.seed, bound.slots, told)
     try:
         search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
         if not is_stopped:
@@ -76,6 +84,7 @@ def fastest(
             if keep == "auto":
                 search.start(each for metric in METRIC_NAMES if (each := all_kept(timed, metric)) is not None)
             search.improve()
+            search.save()
     except KeyboardInterrupt:
         is_stopped = True
         if not search.found:  # the plans of other metrics run: simulating them takes little
@@ -94,7 +103,6 @@ def _allowed(plans: tuple[Partition, ...], keep: Keep) -> tuple[Partition, ...]:
 def _answer(network: Network, first: Result, search: Search, bound: Bound, rule: TileRule, seed: int) -> Result:
     """Return the fastest plan found that has addresses, as the simulator judges it; without any, the fastest."""
     chip, order = search.timed.accelerator, sorted(search.found)
-    tell("addresses", best=order[0].slots, bound=bound.slots)
     best, placed = order[0], False
     for found in order:
         addresses = address_map(network, found.draft.partition(network), chip, rule)

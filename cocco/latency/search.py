@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from cocco.candidates.stream import Stream
-from cocco.effort.stages import tell
 from cocco.latency.draft import Draft
 from cocco.latency.estimate import estimate
 from cocco.latency.moves import Moves
@@ -43,6 +42,7 @@ class Search:
     most: int
     seed: int
     bound: int
+    told: Callable[[], object]  #: called with each better plan
     found: list[Found] = field(default_factory=list)  #: what was best at any time, and all starts
     priced: int = 0
 
@@ -85,7 +85,26 @@ class Search:
             if found < best:
                 best = found
                 self.found.append(found)
-                tell("latency", self.priced, self.most, "plans", best=min(self.found).slots)
+                self.told()
+
+    def save(self) -> None:
+        """Let steps of the best plan leave less free where that takes no longer and saves energy."""
+        best = min(self.found)
+        for i in range(len(best.draft.spare)):
+            for left in sorted({0, best.draft.spare[i] // 2}):
+                spare = best.draft.spare
+                if left >= spare[i]:
+                    continue
+                self.priced += 1
+                draft = replace(best.draft, spare=(*spare[:i], left, *spare[i + 1 :]))
+                priced = self.price(draft)
+                found = None if priced is None else self.simulate(draft, priced)
+                if found is not None and found < best:
+                    best = found
+                    break
+        if best not in self.found:
+            self.found.append(best)
+            self.told()
 
     def fitting(self, draft: Draft) -> tuple[Draft, PricedPartition] | None:
         """Return a changed draft with its prices, without tensors that leave no room, and with weights in chunks."""

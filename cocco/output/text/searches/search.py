@@ -39,10 +39,10 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
     """Return what was found for given hardware."""
     if not result.plans:
         return no_plan_text(result.evaluations, result.status)
-    evaluation = result.evaluation
+    evaluation, is_executed = result.evaluation, result.metric == "latency"
     first = (
         f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
-        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation, result.metric == 'latency')}."
+        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation, is_executed)}."
     )
     return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
 
