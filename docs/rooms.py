@@ -78,6 +78,7 @@ ROOMS = (
     "cocco.scheduling.searches",
     "cocco.scheduling.programs",
     "cocco.scheduling",
+    "cocco.latency",
     "cocco.exploration.answers",
     "cocco.exploration.question",
     "cocco.exploration.memories",

@@ -22,10 +22,10 @@ assert set(get_args(Metric)) == METRICS.keys()
 class Objective:
     """Formula 1, a weighted sum over the networks; with alpha, Formula 2: BUF_SIZE + alpha * Formula 1.
 
-    metric: "ema" (bytes), "energy" (pJ) or "latency-sum" (cycles). alpha: in bytes per unit of the metric, None for
-    Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all cores. also: other metrics that are
-    added, and how much of `metric` a unit of each is worth: so plans are weighed that keep limits (our extension).
-    Raises ValueError that names the field, the rule and the value.
+    metric: "ema" (bytes), "energy" (pJ), "latency-sum" or, where plans are judged, "latency" (cycles). alpha: in bytes
+    per unit of the metric, None for Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all
+    cores. also: other metrics that are added, and how much of `metric` a unit of each is worth: so plans are weighed
+    that keep limits (our extension). Raises ValueError that names the field, the rule and the value.
     """
 
     metric: Metric
@@ -35,8 +35,9 @@ class Objective:
     also: tuple[tuple[Metric, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        known = METRICS if self.alpha is not None else (*METRICS, "latency")
+        if self.metric not in known:
+            raise ValueError(f"metric must be one of {', '.join(known)}, got {self.metric!r}")
         if self.count not in get_args(Count):
             raise ValueError(f"count must be one of {', '.join(get_args(Count))}, got {self.count!r}")
         if self.alpha is not None and not (_is_number(self.alpha) and self.alpha >= 0):

@@ -30,10 +30,10 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
     """Return what was found for given hardware."""
     if not result.plans:
         return no_plan_text(result.evaluations, result.status)
-    evaluation = result.evaluation
+    evaluation, is_executed = result.evaluation, result.metric == "latency"
     first = (
         f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
-        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation)}."
+        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation, is_executed)}."
     )
     return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
 
@@ -100,10 +100,11 @@ def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
     return "\n".join([*lines, f"Layer by layer it runs from {buffers(least)} on."])
 
 
-def _numbers(evaluation: Evaluation) -> str:
+def _numbers(evaluation: Evaluation, is_executed: bool = False) -> str:
     clock = evaluation.accelerator.technology.clock_ghz
+    cycles = evaluation.latency_executed_cycles if is_executed else evaluation.latency_cycles
     return (
-        f"energy {ENERGY.text(evaluation.energy_pj)}, latency {TIME.text(evaluation.latency_cycles / clock)}, "
+        f"energy {ENERGY.text(evaluation.energy_pj)}, latency {TIME.text(cycles / clock)}, "
         f"off-chip traffic {TRAFFIC.text(evaluation.ema_bytes)}"
     )
 
@@ -131,7 +132,8 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         bound = "  optimum         proved: the cost is equal to the lower bound"
     else:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
-        bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
+        why = f" ({result.bounded_by})" if result.bounded_by else ""
+        bound = f"  lower bound     {result.lower_bound:,.0f}{why}{gap}"
     bound += "\n" + among_text(result.space, result.accelerator, 18)
     bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
     first = int(result.points["cost"].to_numpy().argmin())
@@ -149,7 +151,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
-        evaluate(network, Partition.layerwise(network, result.metric), result.accelerator, evaluation.tile_rule)
+        evaluate(network, Partition.layerwise(network, evaluation.metric), result.accelerator, evaluation.tile_rule)
         for network, evaluation in zip(networks, result.evaluations)
     ]
     lines = [cost, bound, search]
