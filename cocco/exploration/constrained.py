@@ -190,7 +190,7 @@ class _Search:
         return plans_of(self.problem, self.machine, plans)
 
     def _cost(self, plans: Plans | None) -> float:
-        """Return the target of plans plus what is bounded at its price; a little less, as only better ones are sought."""
+        """Return the target of plans plus what is bounded at its price; a little less: only better ones are sought."""
         if plans is None:
             return math.inf
         cost = plans.of(self.target)

@@ -83,7 +83,10 @@ def test_other_memories_are_looked_at_where_they_may_have_less():
     known = plans_of(problem, largest.accelerator, [largest.plan])
     found = least_of_all(question, "energy", bounds, known)
     within = [
-        each.energy_pj for memory in plans for each in plans[memory] if each.latency_cycles <= bounds[memory]["latency-sum"]
+        each.energy_pj
+        for memory in plans
+        for each in plans[memory]
+        if each.latency_cycles <= bounds[memory]["latency-sum"]
     ]
     assert found.best.of("energy") == pytest.approx(min(within), rel=1e-9)
     assert found.bound <= min(within) * (1 + 1e-9)
