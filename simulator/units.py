@@ -20,7 +20,7 @@ class Unit(NamedTuple):
     name: str
     size: float  #: in the unit of the model
     least: float  #: from which number of the model on it is chosen
-    decimals: int = 3
+    decimals: int | None = 3  #: None: as many as four significant digits have
 
     def number(self, value: float) -> str:
         """Return a number of the model in this unit, without its name."""
@@ -77,10 +77,11 @@ ENERGY = Quantity((
 TIME = Quantity((Unit("ns", 1, 0, 1), Unit("us", 1e3, 1e3), Unit("ms", 1e6, 1e5), Unit("s", 1e9, 1e10)))
 CYCLES = Quantity((Unit("cycles", 1, 0, 0), Unit("million cycles", 1e6, 1e6)))
 PER_CYCLE = Quantity((Unit("bytes per cycle", 1, 0),))
-AREA, POWER, RATE = (Quantity((Unit(name, 1, 0, 2),)) for name in ("mm2", "mW", "GB/s"))
+AREA, RATE = (Quantity((Unit(name, 1, 0, 2),)) for name in ("mm2", "GB/s"))
+POWER = Quantity((Unit("mW", 1, 0, None),))
 
 
-def rounded(value: float, decimals: int) -> str:
+def rounded(value: float, decimals: int | None) -> str:
     """Return a number with so many decimals, or with two significant digits where these leave fewer.
 
     Examples
@@ -88,6 +89,8 @@ def rounded(value: float, decimals: int) -> str:
     >>> rounded(1234.5678, 3), rounded(0.012, 3), rounded(0.00123, 3), rounded(512, 0), rounded(0, 1)
     ('1,234.568', '0.012', '0.0012', '512', '0.0')
     """
+    if decimals is None:
+        return f"{value:,.4g}"
     if decimals and 0 < abs(value) < 10.0 ** (1 - decimals):
         decimals = 1 - floor(log10(abs(value)))
     return f"{value:,.{decimals}f}"

@@ -83,7 +83,7 @@ def _busy(network: Network, partition: Partition, evaluation: Evaluation, checks
 
     def check(claimed: float, macs: int, i: int | None) -> Check:
         counted = cycles.get(i)
-        found = _check("utilization", claimed, counted and chip.batch * macs / (lanes * counted))
+        found = _check("utilization", claimed, counted and min(1.0, chip.batch * macs / (lanes * counted)))
         return replace(found, subgraph=i)
 
     for i, layers in enumerate(partition.subgraphs):
