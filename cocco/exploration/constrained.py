@@ -33,7 +33,8 @@ from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
 SOLVED = 8  #: prices tried with the exact search in one memory, and with one metric that chooses tiles; our choice
-LOOKED = 24  #: memories that are looked at; our choice
+SHARE = 2  #: of the steps of a proof one in so many is left to all this; our choice
+LOOKED = 16  #: memories that are looked at; our choice
 WALKED = 4  #: prices tried without it
 STEEPER = 8.0  #: times larger, or smaller, is the next of these
 
@@ -75,6 +76,7 @@ class Constrained(NamedTuple):
 
     best: Plans | None
     bound: float
+    weighed: Problem  #: the target plus what is bounded at its last price, for plans that have to be changed
 
 
 def plans_of(problem: Problem, machine: Accelerator, plans: Sequence[Partition]) -> Plans:
@@ -83,28 +85,34 @@ def plans_of(problem: Problem, machine: Accelerator, plans: Sequence[Partition])
 
 
 def least_within(
-    question: Question, memory: Memory, target: Metric, bounds: Bounds, known: Plans | None, below: float = math.inf
-) -> Constrained:
+    question: Question, memory: Memory, target: Metric, bounds: Bounds, known: Plans | None, below: float = math.inf,
+    most: StepBudget | None = None,
+) -> Constrained:  # fmt: skip
     """Return the plans in one memory with the least of a metric that keep these bounds.
 
-    known: plans there that keep them, if any are. below: only plans with less are sought.
+    known: plans there that keep them, if any are. below: only plans with less are sought. most: steps.
     """
+    most = most or budget(question)
     below = min(below, bounds.get(target, math.inf) * (1 + SAME))
     others = {metric: most for metric, most in bounds.items() if metric != target}
-    best, least = known, math.inf
+    best, least, weighed = known, math.inf, question.problem
     for chosen_by in dict.fromkeys((question.problem.metric, target)):
-        search = _Search(question, memory, target, others, chosen_by, below)
-        best = search.run(best)
-        least = min(least, search.bound)
-    return Constrained(best, least)
+        search = _Search(question, memory, target, others, chosen_by, below, most)
+        found = search.run(best)
+        weighed = weighed if found is best else search.weighed()
+        best, least = found, min(least, search.bound)
+    return Constrained(best, least, weighed)
 
 
-def least_of_all(question: Question, target: Metric, bounds: Mapping[Memory, Bounds], known: Plans) -> Constrained:
+def least_of_all(
+    question: Question, target: Metric, bounds: Mapping[Memory, Bounds], known: Plans, steps: StepBudget | None = None
+) -> Constrained:
     """Return the plans with the least of a metric in any of these memories that keep the bounds of their memory.
 
-    known: plans that keep them, in one of the memories, which is looked at first.
+    known: plans that keep them, in one of the memories, which is looked at first. steps: of the exact search.
     """
-    problem, best, least = question.problem, known, math.inf
+    problem, best, least, weighed = question.problem, known, math.inf, question.problem
+    steps = steps or budget(question)
     table, first = Memories(of_value(problem, target), question.engine), problem.memory_of(known.machine)
     for number, memory in enumerate(sorted(bounds, key=lambda each: (each != first, table.bound(each), each))):
         most = best.of(target)
@@ -116,27 +124,33 @@ def least_of_all(question: Question, target: Metric, bounds: Mapping[Memory, Bou
         machine = problem.accelerator_of(memory)
         here = plans_of(problem, machine, best.plans)
         start = here if here.keeps(bounds[memory]) else None
-        found = least_within(question, memory, target, bounds[memory], start, math.inf if start else most)
+        found = least_within(question, memory, target, bounds[memory], start, math.inf if start else most, steps)
         least = min(least, max(found.bound, table.bound(memory)))
         if found.best is not None and found.best.beats(best, target):
-            best = found.best
-    return Constrained(best, min(least, best.of(target)))
+            best, weighed = found.best, found.weighed
+    return Constrained(best, min(least, best.of(target)), weighed)
+
+
+def budget(question: Question, failures: int | None = None) -> StepBudget:
+    """Return the steps of the exact search; failures: memories in a row that may give up, and nothing else is tried."""
+    per_memory, in_total, _ = PROOF_STEPS[question.problem.keep]
+    return StepBudget(question.budget(per_memory), question.budget(in_total) // SHARE, failures)
 
 
 class _Search:
     """The search with tiles that one metric chooses."""
 
     def __init__(
-        self, question: Question, memory: Memory, target: Metric, bounds: Bounds, chosen_by: Metric, below: float
-    ) -> None:
+        self, question: Question, memory: Memory, target: Metric, bounds: Bounds, chosen_by: Metric, below: float,
+        most: StepBudget,
+    ) -> None:  # fmt: skip
         problem = question.problem
         self.question, self.memory, self.target, self.bounds, self.below = question, memory, target, bounds, below
         self.problem = replace(problem, chosen_by=chosen_by)
         self.machine, self.weights = problem.accelerator_of(memory), problem.objective.weights
         self.prices = dict.fromkeys(bounds, 0.0)
         self.bound = 0.0  # of the target
-        per_memory, *_ = PROOF_STEPS[problem.keep]
-        self.most = StepBudget(question.budget(per_memory), 2 * question.budget(per_memory))
+        self.most = most
 
     def run(self, known: Plans | None) -> Plans | None:
         """Return the best plans; the known ones are priced again, with these tiles."""
@@ -176,11 +190,11 @@ class _Search:
     def _solve(self, below: float) -> Solved:
         if not self.most.left:
             return Solved(None, False, 0)
-        found = Memories(self._valued(), self.question.engine).solve(self.memory, self.most.left, below)
+        found = Memories(self.weighed(), self.question.engine).solve(self.memory, self.most.left, below)
         self.most.count(found)
         return found
 
-    def _valued(self) -> Problem:
+    def weighed(self) -> Problem:
         """Return the problem of the target plus what is bounded at its price."""
         also = tuple((metric, price) for metric, price in self.prices.items() if price)
         objective = replace(self.problem.objective, metric=self.target, alpha=None, also=also)
@@ -233,6 +247,8 @@ class _Search:
 
     def _walk(self, best: Plans) -> Plans:
         """Return plans improved by windows, or other orders, at prices: lower while bounds are kept, else higher."""
+        if self.most.failures is not None:
+            return best
         if not self.bounds:
             return self._improved(best)
         room = min(most / best.of(metric) - 1 for metric, most in self.bounds.items())
@@ -249,7 +265,7 @@ class _Search:
 
     def _improved(self, plans: Plans) -> Plans:
         """Return plans that cost no more with what is bounded at its price."""
-        given, question, share = given_in(self._valued(), self.memory), self.question, self.question.samples // WALKED
+        given, question, share = given_in(self.weighed(), self.memory), self.question, self.question.samples // WALKED
         if self.problem.keep == "none":
             found = once(polish, given, given.labels(plans.plans), (), share, question.seed, question.engine)
             return self._priced(given.partitions(groups_of(found.labels)))

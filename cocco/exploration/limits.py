@@ -27,6 +27,7 @@ from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
 from cocco.exploration.searching.limits import searched_points
+from cocco.exploration.settled import settled_limits
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import MEMORY, check_criterion, metrics_of, of_a_sum
 from cocco.problem.names import Keep, Metric
@@ -101,6 +102,11 @@ def minimize(
         limited = _minimized(question, asked, judge)
         if asked.problem.keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
             limited = _with_kept(asked, judge, limited)
+        if limited.status != "stopped" and limited.nearest is not None:
+            try:
+                limited = settled_limits(asked, judge, limited)
+            except KeyboardInterrupt:
+                limited = replace(limited, status="stopped")
     limited = replace(limited, space=kinds_of_plans(shared, asked.problem.keep))
     if limited.status == "stopped":
         raise Interrupted(limited)

@@ -53,10 +53,11 @@ from simulator.hardware_files import MACHINE
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
     "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
-    "from": None, "exchange": None,
+    "from": None, "exchange": None, "slack": 0.0,
 }  # fmt: skip
 SETTINGS = (
     "alpha", "exchange", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
+    "slack",
 )  # fmt: skip
 
 
@@ -126,7 +127,7 @@ def run(options: Namespace) -> int:
         raise UsageError("--compare needs two networks or more: one network alone shares no memory")
     options.addresses |= options.check_addresses
     asked = asked_of(options)
-    names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses")
+    names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses", "slack")
     question = asked.common | {name: getattr(options, name) for name in names}
     question["settings"] = Settings.plain() if options.plain else Settings()
     return (_explore_cores if is_axis else _explore)(asked, question, start_of(options, asked.networks))

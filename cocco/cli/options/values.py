@@ -49,6 +49,18 @@ def budget(text: str) -> int | str:
         raise ArgumentTypeError(f"must be minimum, half, peak or a size; {error}") from None
 
 
+def share(text: str) -> float:
+    """Return a share from 0 to 1: '0.5%' and '0.005' are the same."""
+    number, percent = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    try:
+        found = float(number) / percent
+    except ValueError:
+        found = math.nan
+    if not 0 <= found <= 1:
+        raise ArgumentTypeError(f"must be a share from 0 to 1, such as 0.5% or 0.005; got {text!r}")
+    return found
+
+
 def capacity_range(text: str) -> tuple[int, int, int]:
     """Return (low, high, step) of 'LOW:HIGH:STEP', each a size."""
     parts = text.split(":")

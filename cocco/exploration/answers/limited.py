@@ -10,6 +10,7 @@ from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
 from cocco.exploration.answers.lacking import lacking_json
+from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 
@@ -52,6 +53,7 @@ class Limited(Shown):
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
     space: tuple[str, ...] = ()  #: as in Front
+    second: Second | None = None  #: what decided among plans with this value; None where energy is the criterion
     excess: float | None = None
     least_excess: float = 0.0
 
@@ -90,6 +92,8 @@ class Limited(Shown):
             "lower_bound": self.lower_bound,
             "space": list(self.space),
         }
+        if self.second is not None:
+            content["second"] = self.second.to_json()
         if self.best is None:
             nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
             far = {"excess": self.excess, "least_excess": self.least_excess}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 from cocco.effort.effort import Effort
@@ -13,9 +11,8 @@ from cocco.exploration.question.question import Question, question_of
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
-from simulator.partition.partition import Partition
-from tests.helpers.every_kept_plan import all_orders, all_spans
+from simulator.evaluate import Evaluation
+from tests.helpers.every_kept_plan import all_evaluations
 from tests.helpers.search_graphs import chain, dag
 
 NETWORKS = {
@@ -26,16 +23,8 @@ NETWORKS = {
 COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
 
 
-@cache
 def every(name: str, size: int, keep: str) -> list[Evaluation]:
-    """Return every plan that fits, with tiles chosen by latency, by EMA and by energy."""
-    network, chip, found = NETWORKS[name], Accelerator(shared_buffer=size), []
-    for order in all_orders(network):
-        for spans in all_spans(network, order) if keep == "auto" else [[]]:
-            for metric in COLUMNS:
-                each = evaluate(network, Partition.from_ids(network, order, metric, spans), chip)
-                found += [each] if each.fits else []
-    return found
+    return all_evaluations(NETWORKS[name], Accelerator(shared_buffer=size), keep)
 
 
 def asked(name: str, size: int, metric: str, keep: str) -> Question:

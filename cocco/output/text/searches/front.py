@@ -9,7 +9,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
-from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text
+from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text, second_text
 from cocco.problem.criteria import CRITERIA
 
 
@@ -68,6 +68,7 @@ def limited_text(limited: Limited) -> str:
     else:
         gap = 100 * (value - limited.lower_bound) / value
         quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound)}; the gap is {gap:.2f} %"
+    quality += "\n" + second_text(limited.second, 16) if limited.second is not None else ""
     quality += "\n" + among_text(limited.space, limited.best.accelerator, 16)
     quality += "".join("\n" + any_schedule_text(each, len(limited.networks) > 1) for each in limited.best.evaluations)
     parts = [

@@ -10,6 +10,7 @@ from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes
 from cocco.exploration.answers.lacking import least_memory
 from cocco.exploration.answers.result import Result
+from cocco.exploration.answers.second import Second
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.starts import METHOD
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted, counted_as, table
@@ -134,6 +135,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         why = f" ({result.bounded_by})" if result.bounded_by else ""
         bound = f"  lower bound     {result.lower_bound:,.0f}{why}{gap}"
+    bound += "\n" + second_text(result.second, 18) if result.second is not None else ""
     bound += "\n" + among_text(result.space, result.accelerator, 18)
     bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
     first = int(result.points["cost"].to_numpy().argmin())
@@ -188,6 +190,17 @@ def any_schedule_text(evaluation: Evaluation, is_named: bool) -> str:
 def cores_counted(result: Result) -> str:
     """Return whose buffers the cost counts, where it is not those of one core."""
     return f" of {result.accelerator.cores} cores" if result.count == "all" else ""
+
+
+def second_text(second: Second, width: int) -> str:
+    """Return what decided among plans that are as good: what was given for it and gained, and whether it is proved."""
+    title, proved = "least " + second.criterion, second.status == "optimal"
+    among = f"within {100 * second.slack:g} % of the best" if second.slack else "as good"
+    least = CRITERIA[second.criterion].quantity.text(second.lower_bound)
+    how = f"proved: no plan {among} takes less" if proved else f"the least found {among}; none takes less than {least}"
+    if second.slack:
+        how += f"; {100 * second.given:.3g} % given, {100 * second.gained:.3g} % of {second.criterion} gained"
+    return f"  {title:<{width - 2}}{how}"
 
 
 def _networks(result: Result) -> str:
