@@ -9,6 +9,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition
 
+FIRST = 16  #: of the inputs of a step one part in so many comes before it begins; our choice
 MOST_PIECES = 64  #: of a step; our choice: more change next to nothing
 
 
@@ -16,10 +17,11 @@ class Piece(NamedTuple):
     """A step, or the part of a layer between two chunks of its weights. Slots, and bytes of all cores."""
 
     computing: int
-    before: int  #: bytes that are loaded before it begins
-    loads: int  #: these, and all others that it needs
-    stores: int
-    free: int  #: room for what later pieces need
+    before: int  #: bytes of weights that are loaded before it begins
+    weights: int  #: these, and all others that it needs
+    inputs: int
+    outputs: int
+    free: int  #: room for weights of later pieces
 
 
 def pieces_of(price: Price, first_weights: int, chip: Accelerator) -> list[Piece]:
@@ -29,16 +31,13 @@ def pieces_of(price: Price, first_weights: int, chip: Accelerator) -> list[Piece
         free = chip.activation_capacity - price.kept_bytes - price.activation_bytes - price.weight_bytes
     else:
         free = chip.weight_capacity - price.weight_bytes
-    loads = price.ema_weight_bytes + price.ema_input_bytes
-    count = 1
-    if price.loops is not None and price.weight_bytes:
-        count = max(1, -(-price.ema_weight_bytes // (price.weight_bytes * cores)))
-    if count == 1:
-        before = price.ema_weight_bytes if price.loops is not None else first_weights
-        return [Piece(computing, before, loads, price.ema_output_bytes, free * cores)]
-    count = min(count, MOST_PIECES)
-    part = loads // count
-    return [Piece(computing // count, part, part, price.ema_output_bytes // count, free * cores)] * count
+    weights, moved = price.ema_weight_bytes, (price.ema_input_bytes, price.ema_output_bytes)
+    if price.loops is None:
+        return [Piece(computing, first_weights, weights, *moved, free * cores)]
+    count = -(-weights // (price.weight_bytes * cores)) if price.weight_bytes else 1
+    count = max(1, min(count, MOST_PIECES))
+    part = weights // count
+    return [Piece(computing // count, part, part, *(size // count for size in moved), free * cores)] * count
 
 
 def estimate(priced: PricedPartition) -> int:
@@ -50,21 +49,18 @@ def estimate(priced: PricedPartition) -> int:
         if isinstance(price, Price)
         for piece in pieces_of(price, weights[model.subgraph.layers[0]], priced.accelerator)
     ]
-    needed = list(accumulate(piece.loads for piece in pieces))
+    needed = list(accumulate(piece.weights for piece in pieces))
     most, least = [0] * len(pieces), needed[-1]
     for i in reversed(range(len(pieces))):
         least = min(least, needed[i] + pieces[i].free)
         most[i] = least
-    time = loaded = stored = 0  # the array; bytes that are there; bytes still to be stored
+    time = loaded = stored = 0  # the array; bytes of weights that are there; bytes still to be stored
     for piece, whole, room in zip(pieces, needed, most):
-        must = whole - piece.loads + piece.before
-        if must > loaded:
-            time += must - loaded
-            loaded = must
-        spent = max(piece.computing, whole - loaded)
-        time += spent
-        idle = spent - min(spent, stored)
-        stored -= min(spent, stored)
-        loaded = max(whole, min(room, loaded + idle))
-        stored += piece.stores
+        wait = max(0, whole - piece.weights + piece.before - loaded)
+        loaded += wait
+        moved = whole - loaded + piece.inputs + stored
+        spent = max(piece.computing, moved)
+        time += wait + piece.inputs // FIRST + spent
+        loaded = max(whole, min(room, whole + spent - moved))
+        stored = piece.outputs
     return time + stored

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 
 from cocco.candidates.stream import Stream
-from cocco.latency.draft import Draft
+from cocco.latency.draft import Draft, Group
 from cocco.latency.estimate import estimate
 from cocco.latency.moves import Moves
 from cocco.latency.seeds import in_chunks
@@ -15,7 +15,7 @@ from simulator.model.cost import METRICS, total
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition
 
-STARTS = 3  #: from which is searched; our choice
+STARTS = 3  #: of different subgraphs, from which is searched; our choice
 AT_ONCE = 4  #: changes of which the one that looks best is simulated; our choice
 SLACK = 500  #: an estimate above that of the plan by less than one part in so many is simulated, too; our choice
 REPAIRS = 4  #: tensors that are dropped until a changed plan fits
@@ -60,7 +60,10 @@ class Search:
 
     def improve(self) -> None:
         """Change the best plans until the budget is spent, or one takes no longer than any plan must."""
-        starts = sorted(self.found)[:STARTS]
+        best_of: dict[tuple[Group, ...], Found] = {}
+        for found in sorted(self.found):
+            best_of.setdefault(found.draft.groups, found)
+        starts = list(best_of.values())[:STARTS]
         for i, best in enumerate(starts):
             self._climb(best, self.priced + (self.most - self.priced) // (len(starts) - i), i)
 

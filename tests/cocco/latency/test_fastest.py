@@ -12,6 +12,9 @@ from tests.helpers.every_kept_plan import all_orders, all_spans
 from tests.helpers.search_graphs import chain, dag, diamond
 
 SMALL = 2_000  #: samples
+NETWORKS = (
+    "vgg16", "resnet50", "googlenet", "densenet121", "resnext50", "l_raspp", "fcn", "s3d", "whisper_tiny", "encoder_stack",
+)  # fmt: skip
 
 
 def fastest(network, chip, **more):
@@ -115,3 +118,15 @@ def test_several_cores_and_separate_buffers():
     network, chip = workloads.load("vgg16"), Accelerator(global_buffer=512 * KiB, weight_buffer=576 * KiB, cores=2)
     found = fastest(network, chip, samples=200, keep="none")
     assert found.lower_bound < found.cost == executed(network, found.plan, chip)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kilobytes", [256, 512, 1024, 2048])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_no_other_metric_runs_faster(name, kilobytes):
+    network, chip = workloads.load(name), Accelerator(shared_buffer=kilobytes * KiB)
+    found = fastest(network, chip)
+    assert found.lower_bound <= found.cost == executed(network, found.plan, chip)
+    for metric in METRIC_NAMES:
+        other = cocco.partition(network, chip, metric=metric, samples=SMALL)
+        assert found.cost <= other.evaluation.latency_executed_cycles
