@@ -9,6 +9,8 @@ from simulator.accelerator import Accelerator
 from simulator.execution.count.count import Count, Plan
 from simulator.execution.count.layer_facts import size_bytes
 from simulator.execution.count.part import Part
+from simulator.execution.count.stays import NOTHING_STAYS, Lies
+from simulator.execution.layer.chain import longest_chain
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, DENSE, Kind, LayerPlan, kind_of
@@ -16,10 +18,10 @@ from simulator.execution.layer.counted.dense import runs_of
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
-from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
 from simulator.execution.timed.meter import Meter, Step, together
+from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
@@ -35,7 +37,7 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
 
     count: of the part; ends: the last step of each tensor that is kept now.
     """
-    run, word = _steps(part, plan, accelerator), accelerator.technology.channel_alignment
+    run = _steps(part, plan, accelerator)
     number = sum(1 for _ in run())
     found = list(together(run(), 1 if number <= MOST else -(-number // STEPS)))
     slots = (count.compute_cycles or 0) * accelerator.cores * accelerator.technology.dram_bytes_per_cycle
@@ -44,7 +46,6 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     arriving = batch * sum(size_bytes(network, u) for u in part.loaded if u in part.lies.on_chip)
     inputs = [Input(0, arriving, arriving, True, sources)] if arriving else []
     moved = _scaled([each.input_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
-    whole = plan.loops is not None and LayerPlan(*plan.loops).order == "WK" and part.network.operands
     inputs += [
         Input(k, size, each.input_room, False, sources) for k, (size, each) in enumerate(zip(moved, found)) if size
     ]
@@ -73,24 +74,26 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
         count.activation_bytes or 0,
         count.crossbar_bytes or 0,
         is_looped=True,
+        sharing=len(part.layers),
     )
 
 
 def _weights(steps: Sequence[Step], count: Count, v: int) -> list[Weights]:
     """Return the weights that come, each with the last step before others take their place."""
     chunks = _scaled([each.weight_bytes + each.staying_bytes for each in steps], count.ema_weight_bytes or 0)
-    found, last, places = list[Weights](), len(steps) - 1, list[int]()
+    found, last = list[Weights](), len(steps) - 1
+    stay, pass_by = list[int](), list[int]()
+    passing = (count.weight_bytes or 0) - max(each.staying_bytes for each in steps)  # piece by piece
     for k, (each, size) in enumerate(zip(steps, chunks)):
         own = each.weight_bytes + each.staying_bytes
-        if not own:
-            continue
-        staying = size * each.staying_bytes // own
+        staying = size * each.staying_bytes // own if own else 0
         if staying:
+            stay.append(len(found))
             found.append(Weights(k, v, staying, each.staying_bytes, last))
         if size > staying:
-            places.append(len(found))
-            found.append(Weights(k, v, size - staying, each.weight_bytes, last))
-    for place, after in pairwise(places):
+            pass_by.append(len(found))
+            found.append(Weights(k, v, size - staying, min(each.weight_bytes, passing), last))
+    for place, after in (*pairwise(stay), *pairwise(pass_by)):
         found[place] = found[place]._replace(last=found[after].operation - 1)
     return found
 
@@ -117,10 +120,22 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
         kind = kind_of(one, place)
         own = plan_of_core(loops, most.network.layers[0])
         return lambda: layer_steps(most.network, 0, own, len(most.samples), word, NOTHING_STAYS, (), kind)
-    if loops.order in (*CHAINED, "HP"):
-        raise NotImplementedError
+    if loops.order == "HP":
+        return lambda: heads_steps(part, loops, batch, word)
+    if loops.order in CHAINED:
+        return lambda: _chain(part, loops, batch, word)
     whole = as_one(part.network, part.layers, part.lies)
     return lambda: layer_steps(whole.network, whole.v, loops, batch, word, whole.lies, whole.after)
+
+
+def _chain(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[Step]:
+    """Yield the steps of a chain, with what follows it."""
+    network, layers, lies = part.network, part.layers, part.lies
+    links, last = longest_chain(network, layers), layers[-1]
+    meter = Meter(word, last not in lies.on_chip, lies.written is None or last in lies.written)
+    chain = sorted(links.layers)
+    following = following_of(network, layers, lies, len(chain)) if len(chain) < len(layers) else None
+    return chain_steps(network, chain, meter, plan, batch, links.x in lies.on_chip, following)
 
 
 def layer_steps(
@@ -145,7 +160,7 @@ def layer_steps(
     if plan.order == "copy":
         yield from copy_steps(network, v, meter, batch, on_chip)
     elif layer.op == "attention":
-        raise NotImplementedError
+        yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
     elif plan.order in DENSE:
         for run, times in runs_of(network, v, meter, plan, batch, on_chip, there, kind, following):
             for _ in range(times):

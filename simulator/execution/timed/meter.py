@@ -14,7 +14,7 @@ class Step(NamedTuple):
     input_bytes: int
     input_room: int
     weight_bytes: int  #: that are there until the next ones come
-    staying_bytes: int  #: weights that are there to the end
+    staying_bytes: int  #: weights that are there until others stay
     work: int
     output_bytes: int
     output_room: int

@@ -53,3 +53,4 @@ class Needs:
     activation_bytes: int  #: of all regions
     crossbar_bytes: int = 0
     is_looped: bool = False  #: one layer or nest in its loops, whose operations may run several at a time
+    sharing: int = 1  #: layers that share these slots, each rounded down

@@ -25,9 +25,13 @@ class Kept(NamedTuple):
 
 
 class Stage(NamedTuple):
-    """Operations that compute together: those before `operation` that are not over yet."""
+    """Operations that compute together: those before `operation` that are not over yet.
+
+    made: the operations that are over then; more if the next ones take no time.
+    """
 
     operation: int
+    made: int
     begin: int
     end: int
     starts: Mapping[int, int]  #: of each layer
@@ -89,7 +93,9 @@ class Replay:
                             raise Miss(f"step {i}: {wanted}, the run has {each or 'nothing'}")
                         starts[v], stop = each.start, each.stop
                 if starts:
-                    found.append(Stage(k + 1, min(starts.values()), stop, starts))
+                    found.append(Stage(k + 1, k + 1, min(starts.values()), stop, starts))
+                elif found:
+                    found[-1] = found[-1]._replace(made=k + 1)
             if left := next(coming, None):
                 raise Miss(f"{left}: all has been computed")
         if not found:
@@ -105,8 +111,8 @@ class Replay:
             total += each.stop - each.start
             if total > done[-1]:
                 raise Miss(f"{each}: step {i} has {done[-1]} slots to compute")
-            begin = each.start if each.start != each.stop else each.stop
-            found.append(Stage(bisect_left(done, total), begin, each.stop, {}))
+            made = bisect_right(done, total + self.steps[i].sharing - 1) - 1
+            found.append(Stage(bisect_left(done, total), made, each.start, each.stop, {}))
         if total != done[-1]:
             raise Miss(f"step {i} computes {total} slots, counted {done[-1]}")
         return found
@@ -138,6 +144,13 @@ class Replay:
         stages = self.stages[step]
         return min(bisect_left(stages, operation + 1, key=lambda each: each.operation), len(stages) - 1)
 
+    def _made(self, step: int, operation: int) -> int:
+        """Return when an operation has computed."""
+        place = bisect_left(self.stages[step], operation + 1, key=lambda each: each.made)
+        if place == 0 and not any(done[operation + 1] for done in self.steps[step].slots.values()):
+            return self.finish(step - 1) if step else 0  # it takes no time
+        return self.stages[step][min(place, len(self.stages[step]) - 1)].end
+
     # transfers
 
     def _store(self, i: int) -> list[Piece]:
@@ -145,7 +158,7 @@ class Replay:
         items = self.steps[i].outputs
         found = list(_in_turn(self.by_step["outputs"][i], items, f"step {i}: outputs"))
         for each in found:
-            made = self.stages[i][self._place(i, items[each.item].operation)].end
+            made = self._made(i, items[each.item].operation)
             if each.start < made:
                 raise Miss(f"step {i}: outputs leave from {each.start} on, and are made at {made}")
         return found
@@ -154,9 +167,10 @@ class Replay:
         """Return by tensor the rows that have been stored and when."""
         found: dict[int, list[tuple[int, int]]] = {}
         for needs, gone in zip(self.steps, self.gone):
-            ends = {each.item: each.stop for each in gone}
+            ends, last = {each.item: each.stop for each in gone}, 0
             for n, item in enumerate(needs.outputs):
-                found.setdefault(item.tensor, []).append((item.rows, ends[n]))
+                last = ends.get(n, last)
+                found.setdefault(item.tensor, []).append((item.rows, last))
         return found
 
     def _there(self, item: Input) -> int:
@@ -218,8 +232,10 @@ class Replay:
                 raise Miss(f"step {i}: inputs come until {each.stop}, and their operation begins at {begin}")
         for each in self.weights[i]:
             item = needs.weights[each.item]
-            stage = stages[self._place(i, item.operation)]
-            begin = stage.starts.get(item.layer, stage.begin if needs.is_looped else stage.end)
+            place = self._place(i, item.operation)
+            begin = stages[place].begin
+            if not needs.is_looped:
+                begin = next(each.starts[item.layer] for each in stages[place:] if item.layer in each.starts)
             if each.stop > begin:
                 name = self.names[item.layer]
                 raise Miss(f"step {i}: weights come until {each.stop}, and {name!r} begins at {begin}")
@@ -268,7 +284,7 @@ class Replay:
                 most = max(most, sum(size for _, size in alive))
             total = sum(sizes.values())
             for each in pieces:
-                until = stages[self._place(i, needs.weights[each.item].last)].end
+                until = self._made(i, needs.weights[each.item].last)
                 room.load(each.start, each.stop, each.room_bytes * most // total if total else 0, until, True)
 
     def _hold_outputs(self, i: int, room: Room) -> None:

@@ -303,7 +303,7 @@ def tiles_slices(run: Run) -> None:
 
 def block_slices(run: Run) -> None:
     """BC: blocks; chunks; slices of the inputs; inner chunks, with sums of the block's chunk."""
-    slices = slices_ofwords_of(list(run.words), run.chip.word, run.plan.slice)
+    slices = slices_of_words(list(run.words), run.chip.word, run.plan.slice)
     for samples, rounds in run.rounds():
         for outputs, times in run.chunks():
             for inputs in slices:
