@@ -13,7 +13,7 @@ from simulator.execution.layer.common.windows import masks, union
 from simulator.execution.layer.counted.dense import Run
 from simulator.execution.layer.counted.epilogue import count_following
 from simulator.execution.layer.value.dense import slices_of_words
-from simulator.execution.timed.meter import Meter, Step
+from simulator.execution.timed.meter import Meter, Step, split
 
 
 class Tile(NamedTuple):
@@ -160,14 +160,18 @@ def block_slices(part: Dense) -> Iterator[Step]:
         coming = new_rows([union(single[row] for row in band) for band in bands])
         for chunk, inputs in product(part.chunks, slices):
             words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
-            inner = [range(chunk.start + each.start, chunk.start + each.stop) for each in cuts(len(chunk), plan.inner)]
+            pieces = cuts(plan.chunk, plan.inner)
+            inner = [range(chunk.start + each.start, chunk.start + each.stop) for each in pieces]
+            is_short = len(chunk) < plan.chunk and len(inner) > 1  # as many turns, with their part
             for i, (band, rows) in enumerate(zip(bands, coming)):
                 part.bring(samples, rows.bit_count() * met.bit_count(), words)
-                for outputs in inner:
+                for outputs in [chunk] if is_short or len(inner) == 1 else inner:
                     if not i or len(inner) > 1:
                         part.load(outputs, inputs)
-                    done = inputs is slices[-1]
-                    yield part.make(samples, Tile(len(band), len(columns), 0), outputs, inputs, done)
+                    step = part.make(
+                        samples, Tile(len(band), len(columns), 0), outputs, inputs, inputs is slices[-1]
+                    )
+                    yield from split(step, [len(each) for each in pieces]) if is_short else [step]
 
 
 ORDERS: dict[str, Callable[[Dense], Iterator[Step]]] = {

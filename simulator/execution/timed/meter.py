@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from simulator.execution.layer.common.chip import Chip, Memory
@@ -74,3 +74,13 @@ def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
             held = []
     if held:
         yield Step(*map(sum, zip(*held)))
+
+
+def split(step: Step, sizes: Sequence[int]) -> Iterator[Step]:
+    """Yield a step in parts of these sizes; inputs come with the first."""
+    total, done = sum(sizes), 0
+    for size in sizes:
+        first, stop = ([each * place // total for each in step] for place in (done, done + size))
+        inputs = step[:2] if not done else (0, 0)
+        yield Step(*inputs, *(b - a for a, b in zip(first[2:], stop[2:])))
+        done += size

@@ -106,13 +106,16 @@ class Replay:
     def _looped(self, i: int, slices: Sequence[Transfer]) -> list[Stage]:
         """Return the stages of a nest, whose layers share what it has computed."""
         (done,) = self.steps[i].slots.values()
-        found, total = list[Stage](), 0
+        found, total, last = list[Stage](), 0, -1
         for each in slices:
             total += each.stop - each.start
             if total > done[-1]:
                 raise Miss(f"{each}: step {i} has {done[-1]} slots to compute")
-            made = bisect_right(done, total + self.steps[i].sharing - 1) - 1
-            found.append(Stage(bisect_left(done, total), made, each.start, each.stop, {}))
+            place, begin = self.names.index(each.layer), each.start
+            if place > last >= 0:  # the next layer of a nest
+                begin = found.pop().begin
+            made, last = bisect_right(done, total + self.steps[i].sharing - 1) - 1, place
+            found.append(Stage(bisect_left(done, total), made, begin, each.stop, {}))
         if total != done[-1]:
             raise Miss(f"step {i} computes {total} slots, counted {done[-1]}")
         return found
@@ -261,7 +264,7 @@ class Replay:
         first = sum(each.room_bytes for each, place in zip(self.inputs[i], places) if not place)
         for each, place in zip(self.inputs[i], places):
             size = each.room_bytes
-            if not place and first > needs.activation_bytes:  # several operations, whose rows take turns
+            if not place and first > needs.activation_bytes:  # rows or columns that take turns
                 size = size * needs.activation_bytes // first
             after = 0 if needs.inputs[each.item].stays else place
             room.load(each.start, each.stop, size, stages[after - 1].end if after else stages[0].begin)
@@ -290,14 +293,17 @@ class Replay:
     def _hold_outputs(self, i: int, room: Room) -> None:
         """Rows have their own room from when their region is used again until they have left."""
         needs, stages = self.steps[i], self.stages[i]
-        for each in self.gone[i]:
-            item = needs.outputs[each.item]
-            place = self._place(i, item.operation)
+        places = [self._place(i, needs.outputs[each.item].operation) for each in self.gone[i]]
+        last = sum(each.room_bytes for each, place in zip(self.gone[i], places) if place == len(stages) - 1)
+        for each, place in zip(self.gone[i], places):
+            item, size = needs.outputs[each.item], each.room_bytes
+            if place == len(stages) - 1 and last > needs.activation_bytes:  # rows or columns that take turns
+                size = size * needs.activation_bytes // last
             if item.since is not None:
                 since = self.finish(i if item.since < 0 else item.since)
             else:
                 since = stages[place + 1].begin if place + 1 < len(stages) else self.finish(i)
-            room.store(since, each.start, each.stop, each.room_bytes)
+            room.store(since, each.start, each.stop, size)
 
 
 def _by_step(moved: Sequence[Transfer], steps: int) -> list[list[Transfer]]:
