@@ -8,7 +8,7 @@ from itertools import product
 from simulator.execution.count.layer_facts import bits_of, has_weights, output_bits, row_bytes, size_bytes, tensor_of
 from simulator.execution.layer.common.plan import LayerPlan, channel_steps, cuts
 from simulator.execution.layer.common.windows import lines_of, masks, union
-from simulator.execution.timed.dense import new_rows, tiles_of
+from simulator.execution.timed.dense import tiles_of
 from simulator.execution.timed.meter import Meter, Step
 from workloads.network.network import Network
 
@@ -131,7 +131,8 @@ def passes_steps(
 def copy_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[int]) -> Iterator[Step]:
     """A word at a time: what comes and what leaves is spread evenly."""
     ids = list(dict.fromkeys(network.operands[v]))
-    elements = sum(tensor_of(network, u).height * tensor_of(network, u).width * tensor_of(network, u).channels for u in ids)
+    tensors = [tensor_of(network, u) for u in ids]
+    elements = sum(each.height * each.width * each.channels for each in tensors)
     words = -(-elements // meter.word)
     size = sum(size_bytes(network, u) for u in ids if u not in on_chip)
     inputs, outputs = _Share(batch * size, batch * words), _Share(batch * size_bytes(network, v), batch * words)

@@ -120,6 +120,7 @@ def chunks_tiles(part: Dense) -> Iterator[Step]:
     for i, chunk in enumerate(part.chunks):
         part.load(chunk)
         for samples in part.rounds:
+            part.meter.turn += part.plan.order == "KS"
             for tile in again if i else part.tiles:
                 part.bring(samples, tile.loads)
                 yield part.make(samples, tile, chunk)
@@ -128,6 +129,7 @@ def chunks_tiles(part: Dense) -> Iterator[Step]:
 def whole_chunks(part: Dense) -> Iterator[Step]:
     """WK: samples; the input whole; chunks; tiles."""
     for n, samples in enumerate(part.rounds):
+        part.meter.turn += 1
         for i, chunk in enumerate(part.chunks):
             if not n or len(part.chunks) > 1:
                 part.load(chunk)
@@ -163,14 +165,15 @@ def block_slices(part: Dense) -> Iterator[Step]:
             pieces = cuts(plan.chunk, plan.inner)
             inner = [range(chunk.start + each.start, chunk.start + each.stop) for each in pieces]
             is_short = len(chunk) < plan.chunk and len(inner) > 1  # as many turns, with their part
+            turns = [chunk] if is_short or len(inner) == 1 else inner
             for i, (band, rows) in enumerate(zip(bands, coming)):
                 part.bring(samples, rows.bit_count() * met.bit_count(), words)
-                for outputs in [chunk] if is_short or len(inner) == 1 else inner:
+                for outputs in turns:
                     if not i or len(inner) > 1:
                         part.load(outputs, inputs)
-                    step = part.make(
-                        samples, Tile(len(band), len(columns), 0), outputs, inputs, inputs is slices[-1]
-                    )
+                    if (inputs, band, outputs) == (slices[-1], bands[-1], turns[-1]):
+                        part.store(samples * len(down) * len(columns), chunk)
+                    step = part.make(samples, Tile(len(band), len(columns), 0), outputs, inputs, False)
                     yield from split(step, [len(each) for each in pieces]) if is_short else [step]
 
 
@@ -184,4 +187,3 @@ ORDERS: dict[str, Callable[[Dense], Iterator[Step]]] = {
     "TKC": tiles_slices,
     "BC": block_slices,
 }
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
@@ -24,7 +24,7 @@ Rows = Mapping[int, int]  #: by tensor id, the rows that there are
 class _Held(NamedTuple):
     """Rows after each operation, slots of each layer, and the room in a core of a row of each tensor."""
 
-    done: list[Rows]
+    done: Sequence[Rows]
     slots: dict[int, int]
     room: dict[int, int]
     whole: set[int]  #: tensors whose region has all rows
@@ -47,7 +47,7 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
         for u in sorted(part.loaded, key=lambda u: u not in held.whole):
             if new[u]:
                 size = batch * new[u] * width[u] * position_bytes(network, u)
-                inputs.append(Input(k, size, new[u] * held.room[u], u in held.whole, ((u, after[u]),)))
+                inputs.append(Input(k, size, new[u] * held.room[u], 0 if u in held.whole else k, ((u, after[u]),)))
         leaving = []
         for u in part.outputs:
             size = batch * new[u] * width[u] * position_bytes(network, u)

@@ -47,14 +47,9 @@ class Room:
         """Hold bytes from a moment on until they leave."""
         self.hold(since, start, size)
         begin = max(since, start)
-        if begin < stop and size:
-            self.crossing.append(_Crossing(start, stop, stop - start, size, False, True))
-            if begin > start:  # what has left before is not held
-                self.crossing[-1] = _Crossing(begin, stop, stop - begin, self._left(size, start, stop, begin), False, True)
-
-    @staticmethod
-    def _left(size: int, start: int, stop: int, now: int) -> int:
-        return size - size * (now - start) // (stop - start)
+        if begin < stop and size:  # what has left before is not held
+            size -= size * (begin - start) // (stop - start)
+            self.crossing.append(_Crossing(begin, stop, stop - begin, size, False, True))
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
         """Yield (time, activations, weights): before and after each change, and when a crossing begins or ends."""

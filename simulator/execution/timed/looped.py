@@ -21,8 +21,8 @@ from simulator.execution.layer.nest import as_one
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
 from simulator.execution.timed.meter import Meter, Step, together
-from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
+from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
 
@@ -44,23 +44,20 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     network, last, batch = part.network, part.layers[-1], accelerator.batch
     sources = tuple((u, network.tensors[u].height) for u in part.loaded)
     arriving = batch * sum(size_bytes(network, u) for u in part.loaded if u in part.lies.on_chip)
-    inputs = [Input(0, arriving, arriving, True, sources)] if arriving else []
+    inputs = [Input(0, arriving, arriving, 0, sources)] if arriving else []
     moved = _scaled([each.input_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
-    inputs += [
-        Input(k, size, each.input_room, False, sources) for k, (size, each) in enumerate(zip(moved, found)) if size
-    ]
+    turns: dict[int, int] = {}
+    for k, (size, each) in enumerate(zip(moved, found)):
+        since = turns.setdefault(each.turn, k) if each.turn else k
+        inputs += [Input(k, size, each.input_room, since, sources)] if size else []
     leaving = _scaled([each.output_bytes for each in found], count.ema_output_bytes or 0)
     since = ends.get(last, None)
     outputs = [
-        Output(k, size, each.output_room, since, last, 0)
-        for k, (size, each) in enumerate(zip(leaving, found))
-        if size
+        Output(k, size, each.output_room, since, last, 0) for k, (size, each) in enumerate(zip(leaving, found)) if size
     ]
     if outputs:  # all rows of all that leaves are in DRAM with the last of them
         outputs = [each for each in outputs[:-1]] + [outputs[-1]._replace(rows=network.tensors[last].height)]
-        outputs += [
-            Output(len(found) - 1, 0, 0, None, v, network.tensors[v].height) for v in part.outputs if v != last
-        ]
+        outputs += [Output(len(found) - 1, 0, 0, None, v, network.tensors[v].height) for v in part.outputs if v != last]
     done = [0]
     for each in found:
         done.append(done[-1] + each.work)

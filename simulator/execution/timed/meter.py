@@ -18,6 +18,7 @@ class Step(NamedTuple):
     work: int
     output_bytes: int
     output_room: int
+    turn: int = 0  #: how often the input has come whole; all of it has its room then
 
 
 class _Counted(Memory):
@@ -44,7 +45,7 @@ class Meter(Chip):
     def __init__(self, word: int, has_results: bool = True, is_written: bool = True) -> None:
         super().__init__(word=word, has_results=has_results, is_written=is_written)
         self.activations = self.counted = _Counted("activation")
-        self.staying = 0
+        self.staying = self.turn = 0
         self._last = (0, 0, 0, 0, 0, 0)
 
     def like(self) -> Meter:
@@ -61,7 +62,7 @@ class Meter(Chip):
         now = self.ema_inputs, counted.inputs, self.ema_weights, self.staying, self.ema_outputs, counted.results
         inputs, room, weights, staying, outputs, leaving = (a - b for a, b in zip(now, self._last))
         self._last = now
-        return Step(inputs, room, weights - staying, staying, work, outputs, leaving)
+        return Step(inputs, room, weights - staying, staying, work, outputs, leaving, self.turn)
 
 
 def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
@@ -70,17 +71,27 @@ def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
     for each in steps:
         held.append(each)
         if len(held) == count:
-            yield Step(*map(sum, zip(*held)))
+            yield _sum(held)
             held = []
     if held:
-        yield Step(*map(sum, zip(*held)))
+        yield _sum(held)
+
+
+def _sum(steps: list[Step]) -> Step:
+    return Step(*map(sum, zip(*steps)))._replace(turn=steps[0].turn)
 
 
 def split(step: Step, sizes: Sequence[int]) -> Iterator[Step]:
-    """Yield a step in parts of these sizes; inputs come with the first."""
+    """Yield a step in parts of these sizes; inputs come with the first, results leave with the last."""
     total, done = sum(sizes), 0
     for size in sizes:
-        first, stop = ([each * place // total for each in step] for place in (done, done + size))
-        inputs = step[:2] if not done else (0, 0)
-        yield Step(*inputs, *(b - a for a, b in zip(first[2:], stop[2:])))
+        weights, staying, work = (
+            each * (done + size) // total - each * done // total
+            for each in (step.weight_bytes, step.staying_bytes, step.work)
+        )
+        is_first, is_last = not done, done + size == total
+        yield Step(
+            step.input_bytes * is_first, step.input_room * is_first, weights, staying, work,
+            step.output_bytes * is_last, step.output_room * is_last, step.turn,
+        )  # fmt: skip
         done += size

@@ -17,7 +17,7 @@ class Input(NamedTuple):
     operation: int
     size_bytes: int
     room_bytes: int  #: while they do not lie in their region
-    stays: bool = False  #: their region has all rows from the beginning of the step on
+    since: int = 0  #: the operation from which on their region has room for them
     sources: tuple[tuple[int, int], ...] = ()  #: (tensor, rows): what must have been stored, where the plan makes it
 
 

@@ -86,10 +86,10 @@ class Replay:
             for k in range(len(next(iter(needs.slots.values()))) - 1):
                 starts, stop = {}, 0
                 for v, done in needs.slots.items():
-                    if done[k + 1] > done[k]:
+                    if slots := done[k + 1] - done[k]:
                         each = next(coming, None)
-                        if each is None or each.layer != self.names[v] or each.stop - each.start != done[k + 1] - done[k]:
-                            wanted = f"{self.names[v]!r} computes {done[k + 1] - done[k]} slots in operation {k}"
+                        if each is None or (each.layer, each.stop - each.start) != (self.names[v], slots):
+                            wanted = f"{self.names[v]!r} computes {slots} slots in operation {k}"
                             raise Miss(f"step {i}: {wanted}, the run has {each or 'nothing'}")
                         starts[v], stop = each.start, each.stop
                 if starts:
@@ -266,16 +266,16 @@ class Replay:
             size = each.room_bytes
             if not place and first > needs.activation_bytes:  # rows or columns that take turns
                 size = size * needs.activation_bytes // first
-            after = 0 if needs.inputs[each.item].stays else place
+            after = self._place(i, needs.inputs[each.item].since)
             room.load(each.start, each.stop, size, stages[after - 1].end if after else stages[0].begin)
 
     def _hold_weights(self, i: int, room: Room) -> None:
         """Weights have their room until the last operation that uses them has computed."""
-        needs, stages = self.steps[i], self.stages[i]
+        needs = self.steps[i]
         together: dict[int, list[Piece]] = {}
         for each in self.weights[i]:
             together.setdefault(self._place(i, needs.weights[each.item].operation), []).append(each)
-        for place, pieces in together.items():
+        for pieces in together.values():
             # operations of one stage take turns in the same room
             most, sizes = 0, dict[int, int]()
             for each in pieces:
@@ -321,9 +321,7 @@ def _check_order(computing: Sequence[Transfer]) -> None:
         last = each.step
 
 
-def _in_turn(
-    moved: Sequence[Transfer], items: Sequence[Output] | Sequence[Weights], what: str
-) -> Iterator[Piece]:
+def _in_turn(moved: Sequence[Transfer], items: Sequence[Output] | Sequence[Weights], what: str) -> Iterator[Piece]:
     """Yield the pieces in which items cross one after the other; raises Miss unless all bytes cross once."""
     n, left = 0, items[0].size_bytes if items else 0
     for each in moved:
