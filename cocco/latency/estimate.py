@@ -36,8 +36,8 @@ def pieces_of(price: Price, first_weights: int, chip: Accelerator) -> list[Piece
         return [Piece(computing, first_weights, weights, *moved, free * cores)]
     count = -(-weights // (price.weight_bytes * cores)) if price.weight_bytes else 1
     count = max(1, min(count, MOST_PIECES))
-    part = weights // count
-    return [Piece(computing // count, part, part, *(size // count for size in moved), free * cores)] * count
+    part, (read, written) = weights // count, (size // count for size in moved)
+    return [Piece(computing // count, part, part, read, written, free * cores)] * count
 
 
 def estimate(priced: PricedPartition) -> int:
