@@ -32,6 +32,7 @@ ROOMS = (
     "workloads.importing.torch",
     "workloads",
     "simulator.integers",
+    "simulator.units",
     "simulator.keywords",
     "simulator.metrics",
     "simulator.connected",

@@ -215,7 +215,7 @@ def _problem(problem: Problem) -> list[Any]:
     sizes = {name: list(each) for name, each in problem.buffers.items()}
     return [
         [network.name for network in problem.networks], sizes,
-        [objective.metric, objective.alpha, list(objective.weights), objective.count],
+        [objective.metric, objective.alpha, list(objective.weights), objective.count, [*map(list, objective.also)]],
         problem.tile_rule, problem.chosen_by, problem.keep,
         [machine.global_buffer, machine.weight_buffer, machine.shared_buffer, machine.cores, machine.batch],
     ]  # fmt: skip

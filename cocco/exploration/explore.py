@@ -15,6 +15,7 @@ from cocco.effort.settings import Settings
 from cocco.effort.stages import tell
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
+from cocco.exploration.answers.second import check_slack
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
 from cocco.problem.names import HardwareMethod, Keep, Metric, Minimized, SpaceMethod
@@ -31,6 +32,10 @@ if TYPE_CHECKING:
     from cocco.exploration.question.question import Question
 
 
+#: Methods whose ties are broken, by what may be kept: baselines of the paper stay as they are.
+SETTLED = {"auto": ("auto", "exact", "ga", "sa"), "none": ("auto", "exact")}
+
+
 def partition(
     network: Network,
     accelerator: Accelerator,
@@ -39,6 +44,7 @@ def partition(
     metric: Minimized = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
     keep: Keep | None = None,
+    slack: float = 0.0,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[PartitionFields],
 ) -> Result:
@@ -65,6 +71,9 @@ def partition(
         one subgraph to a later one where that is cheaper. The methods "auto" and "exact" then first search all
         partitions, orders and intervals, which is a proof where it finishes; the other methods never end worse than
         with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) "none".
+    slack
+        How much of the metric may be given for less energy, as a share: 0.005 asks for the least energy among plans
+        within 0.5 % of the best (`Result.second`). With 0, the default, it decides among plans that are as good.
     effort
         Samples, seed, engine, and everything else about how to search; by default 50,000 samples. Or "quick", "normal",
         "thorough".
@@ -99,7 +108,7 @@ def partition(
 
     def solved(metric: Metric, effort: Effort) -> Result:
         problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
-        return _search(problem, method, effort)
+        return _search(problem, method, effort, check_slack(slack))
 
     with helped(chosen):
         if metric != "latency":
@@ -122,6 +131,7 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep | None = None,
+    slack: float = 0.0,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -149,6 +159,8 @@ def explore(
         "grid".
     tile_rule, effort
         As in `partition`.
+    slack
+        As in `partition`: a share of the cost, for the least energy in any of the memories.
     keep
         As in `partition`: every memory is solved with kept tensors, or ruled out.
     **fields
@@ -180,10 +192,10 @@ def explore(
     if exchange is not None:
         problem = exchanged(problem, exchange)
     with helped(chosen):
-        return _search(problem, method, chosen)
+        return _search(problem, method, chosen, check_slack(slack))
 
 
-def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort) -> Result:
+def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float) -> Result:
     known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
@@ -206,6 +218,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.placing.addresses import with_addresses
     from cocco.exploration.placing.other_memories import in_other_memories
     from cocco.exploration.placing.proof import proved
+    from cocco.exploration.settled import settled
     from cocco.exploration.starts import no_worse
 
     is_proven = result.status == "optimal"
@@ -224,6 +237,8 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
                 result = in_other_memories(
                     question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
                 )
+        if slack or method in SETTLED[problem.keep]:
+            result = settled(question, result, slack, effort.check_addresses)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
     return _with_ranges(question, result, is_proven) if problem.buffers and effort.ranges else result
@@ -258,7 +273,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
     found = answer.answer(method, question, effort.prove) if is_kept else methods.answer(method, question)
     if effort.prove:
         return methods.certified(question.problem, found, question.share(EFFORT))
-    if is_kept and method == "auto" and has_solvers():
+    if method == "auto" and has_solvers():
         return methods.certified(question.problem, found, quick_effort(question.samples))
     return found
 

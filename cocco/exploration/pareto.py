@@ -21,6 +21,7 @@ from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
+from cocco.exploration.settled import settled_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.names import FrontMethod, Keep
@@ -128,10 +129,10 @@ def _front(question: Question, plane: Plane, method: FrontMethod) -> Front:
     if found and not is_stopped:
         try:
             found, is_same = placed_front(plane, [*kept.found, *rows])
+            status = "feasible" if status == "optimal" and not is_same else status
+            found = settled_points(question, plane, found)
         except KeyboardInterrupt:
             is_stopped = True
-        else:
-            status = "feasible" if status == "optimal" and not is_same else status
     front = front_with(cloud, question.seed, method, status, found)
     changed = [point for point in found if point.moved]
     front = replace(front, points=with_points(front.points, plane.names, [*kept.found, *changed]))

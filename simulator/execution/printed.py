@@ -6,6 +6,7 @@ The saving of kept tensors is the difference between two counting runs: of the p
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from simulator.evaluate import Evaluation
 from simulator.execution.count import layer_facts as facts
@@ -22,12 +23,16 @@ OFF_CHIP = ("ema_weight_bytes", "ema_input_bytes", "ema_output_bytes")
 
 
 def check_printed(
-    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]
+    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check], replayed: Number = None
 ) -> tuple[Check, ...]:
-    """Return a check of each number printed in addition to the sums of a partition; checks: those of the judge."""
-    counted = dict(_counted(network, partition, evaluation, checks))
+    """Return a check of each number printed in addition to the sums of a partition.
+
+    checks: those of the judge. replayed: cycles at which a replay of the run ends, if there was one.
+    """
+    counted = dict(_counted(network, partition, evaluation, checks)) | {"latency_executed_cycles": replayed}
     claimed = _claimed(evaluation)
-    return tuple(_check(name, claim, counted.get(name)) for name, claim in claimed.items())
+    found = [_check(name, claim, counted.get(name)) for name, claim in claimed.items()]
+    return (*found, *_busy(network, partition, evaluation, checks))
 
 
 def _claimed(evaluation: Evaluation) -> dict[str, Number]:
@@ -69,6 +74,30 @@ def _counted(
         yield "kept_saved_bytes", None if without is None or moved is None else without - moved
 
 
+def _busy(network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]) -> Iterator[Check]:
+    """Yield a check of the share of the MACs that each subgraph does, and all of them; macs per cycle: all lanes."""
+    chip, cycles = (
+        evaluation.accelerator,
+        {each.subgraph: each.counted for each in checks if each.name == "compute_cycles"},
+    )
+    array, whole = chip.technology, 0
+    lanes = chip.cores * array.pe_rows * array.pe_columns * array.pe_inputs * array.pe_outputs
+    own = facts.with_experts(network, chip.batch)
+
+    def check(claimed: float, macs: int, i: int | None) -> Check:
+        counted = cycles.get(i)
+        found = _check("utilization", claimed, counted and min(1.0, chip.batch * macs / (lanes * counted)))
+        return replace(found, subgraph=i)
+
+    for i, layers in enumerate(partition.subgraphs):
+        macs = sum(facts.macs(own, v) for v in layers)
+        whole += macs
+        if len(evaluation.subgraphs) == len(partition):
+            yield check(evaluation.subgraphs[i].utilization, macs, i)
+    yield check(evaluation.utilization, whole, None)
+    yield _check("utilization_executed", evaluation.utilization_executed, None)
+
+
 def _once(network: Network, batch: int) -> int:
     """Return the bytes of all weights once, plus the model's inputs and outputs once per sample."""
     own, layers = facts.with_experts(network, batch), range(len(network.layers))
@@ -96,11 +125,12 @@ def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
 def _without_kept(network: Network, partition: Partition, evaluation: Evaluation) -> Number:
     """Return the off-chip bytes counted when the same subgraphs run with nothing kept; None if one of them cannot."""
     plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
-    priced = price_partition(network, plain, evaluation.accelerator, evaluation.tile_rule)
+    chip = evaluation.accelerator
+    priced = price_partition(network, plain, chip, evaluation.tile_rule)
     prices = [price for price in priced.prices if isinstance(price, Price)]
     if len(prices) < len(plain):
         return None
-    checks, _ = judge(network, evaluation.accelerator, plain, prices)
+    checks, _ = judge(network, chip, plain, prices)
     return next((each.counted for each in checks if (each.name, each.subgraph) == ("ema_bytes", None)), None)
 
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import cache
 from itertools import product
 
 from cocco.search.exact.question import KeepQuestion, KeptStep
+from simulator.accelerator import Accelerator
 from simulator.connected import Connected
+from simulator.evaluate import Evaluation, evaluate
+from simulator.metrics import METRIC_NAMES
 from simulator.partition.intervals import Span, Uses
+from simulator.partition.partition import Partition
 from simulator.partition.steps import steps_with
 from workloads.network.network import Network
 
@@ -73,6 +78,18 @@ def _of_tensor(tensor: int, places: list[int]) -> Iterator[list[Span]]:
         for j in range(i + 1, len(places)):
             for rest in _of_tensor(tensor, places[j + 1 :]):
                 yield [(tensor, first, places[j]), *rest]
+
+
+@cache
+def all_evaluations(network: Network, chip: Accelerator, keep: str = "auto") -> list[Evaluation]:
+    """Return every plan that fits, with the tiles that each metric chooses, as the simulator prices it."""
+    found = []
+    for order in all_orders(network):
+        for spans in all_spans(network, order) if keep == "auto" else [[]]:
+            for metric in METRIC_NAMES:
+                each = evaluate(network, Partition.from_ids(network, order, metric, spans), chip)
+                found += [each] if each.fits else []
+    return found
 
 
 def cost_of_plan(question: KeepQuestion, subgraphs: Order, spans: Sequence[Span]) -> float:

@@ -53,10 +53,11 @@ from simulator.hardware_files import MACHINE
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
     "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
-    "from": None, "exchange": None,
+    "from": None, "exchange": None, "slack": 0.0,
 }  # fmt: skip
 SETTINGS = (
     "alpha", "exchange", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
+    "slack",
 )  # fmt: skip
 
 
@@ -107,8 +108,9 @@ def _add_limits(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
-        help="such as latency=4.6ms (or cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2mm2, "
-        "leakage=50mW, bandwidth=8GB/s (without the unit: bytes per cycle); may be given several times",
+        help="such as latency=4.6ms (us, cycles; of a whole batch), latency=30fps (at least so many samples a second), "
+        "capacity=1MB, energy=4.5mJ (uJ, pJ), ema=30MB, area=1.2mm2, leakage=50mW, bandwidth=8GB/s (without the unit: "
+        "bytes per cycle); may be given several times",
     )  # fmt: skip
 
 
@@ -125,7 +127,7 @@ def run(options: Namespace) -> int:
         raise UsageError("--compare needs two networks or more: one network alone shares no memory")
     options.addresses |= options.check_addresses
     asked = asked_of(options)
-    names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses")
+    names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses", "slack")
     question = asked.common | {name: getattr(options, name) for name in names}
     question["settings"] = Settings.plain() if options.plain else Settings()
     return (_explore_cores if is_axis else _explore)(asked, question, start_of(options, asked.networks))
@@ -227,8 +229,8 @@ def _explore_limited(options: Namespace) -> int:
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
         raise UsageError(f"--limit {twice} is given twice; give each limit once")
-    clock = options.technology.clock_ghz
-    limits = {name: most.at(clock) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
+    at = options.technology.clock_ghz, options.batch
+    limits = {name: most.at(*at) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
     question = {"minimize": options.minimize, "limits": limits}
     search = partial(minimize, criterion=options.minimize, limits=limits)
     return search_front(options, question, search, limited_text, Limited.to_json)

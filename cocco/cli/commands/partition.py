@@ -66,7 +66,19 @@ def run(options: Namespace) -> int:
     accelerator = accelerator_of(options)
     network = load(options.network, options)
     output = _partition_file(options.output)
-    names = ("method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "workers", "dask")
+    names = (
+        "method",
+        "metric",
+        "samples",
+        "seed",
+        "tile_rule",
+        "engine",
+        "threads",
+        "prove",
+        "workers",
+        "dask",
+        "slack",
+    )
     question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options), "level": options.effort}
     settings = Settings.plain() if options.plain else Settings()
     initial = start_of(options, [network], accelerator)

@@ -205,6 +205,11 @@ def add_search(
         + f"latency-sum, the paper's sum over subgraphs; default {metric}",
     )  # fmt: skip
     group.add_argument(
+        "--slack", type=values.share, default=0.0, metavar="SHARE",
+        help="the least energy among plans within this of the best, as 0.5%% or 0.005; default 0: among equally good "
+        "ones",
+    )  # fmt: skip
+    group.add_argument(
         "--plain", action="store_true",
         help="the paper's genetic algorithm, without founders, islands, shift-layers and polish, and --plans paper; "
         "with auto it is ga",

@@ -12,6 +12,7 @@ from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networ
 from cocco.exploration.answers.lacking import finite, lacking_json
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.ranges import Ranges
+from cocco.exploration.answers.second import Second
 from cocco.problem.exchange import Exchange
 from cocco.problem.names import Count, Keep, Metric, Minimized
 from cocco.problem.objective import Objective
@@ -85,6 +86,7 @@ class Result(Shown):
     ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware or if not asked for
     bounded_by: str = ""  #: which lower bound of executed latency is the largest (docs/bounds.md)
     count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
+    second: Second | None = None  #: what decided among plans that cost as little; None where nothing had to
     space: tuple[
         str, ...
     ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.bounds.kinds)
@@ -169,6 +171,8 @@ class Result(Shown):
             "space": list(self.space),
             "cost": finite(self.cost),
         }
+        if self.second is not None:
+            search["second"] = self.second.to_json()
         if self.splits is not None:
             search["splits"] = self.splits
         if self.moved is not None:

@@ -26,7 +26,7 @@ from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.exact.question import KeptStep
 from simulator.accelerator import Accelerator
 from simulator.model.buffer_plan import BufferPlan, Memory, make_plan
-from simulator.model.cost import METRICS, Totals
+from simulator.model.cost import Totals
 from simulator.model.kept import NOTHING, Kept, Reserved, kept_of
 from simulator.model.priced import PricedPartition, reserved_in
 from simulator.model.pricing import Price, Shortage, SubgraphModel
@@ -162,7 +162,7 @@ class Repair:
             if row is None:
                 return math.inf
             rows.append(row)
-        return METRICS[self.problem.objective.metric](Totals(*map(sum, zip(*rows))), self.accelerator)
+        return self.problem.objective.of(Totals(*map(sum, zip(*rows))), self.accelerator)
 
     def priced(self, plan: Partition) -> PricedPartition:
         """Return a plan priced as by `price_partition`; a step seen before is not priced again."""

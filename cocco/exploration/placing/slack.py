@@ -26,11 +26,11 @@ BESIDE = 8  #: steps before and after those without addresses that are solved wi
 
 
 class Slack:
-    """One network on given hardware. problem: of this network; plans are compared by the metric that chooses tiles."""
+    """One network on given hardware. problem: of this network; plans are compared by its objective."""
 
     def __init__(self, problem: Problem) -> None:
-        objective = replace(problem.objective, metric=problem.metric, weights=(1.0,))
-        self.problem = replace(problem, objective=objective, chosen_by=None, keep="auto")
+        objective = replace(problem.objective, weights=(1.0,))
+        self.problem = replace(problem, objective=objective, keep="auto")
         self.pricing = Pricing(keep_question(self.problem))
         self.searchers: dict[int, Searcher] = {}  # by how much less room there is
         self.steps = 0

@@ -4,11 +4,21 @@ from simulator.model.chains.rows cimport ChainBand, ChainRows
 from simulator.model.layer.loop_layer cimport LoopLayer
 from simulator.model.layer.orders cimport LoopPlan, Loops, LoopTotals, Moved
 
-cdef LoopPlan chain_order(i64 order, i64 mode, LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
-cdef LoopPlan middle_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
-cdef LoopPlan layers_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
-cdef LoopPlan slices_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
-cdef LoopPlan tiles_in_middle(LoopLayer* layer, i64 mode, ChainBand* band, Loops loops) noexcept nogil
+
+cdef struct Needs:
+    i64 activation
+    i64 weights
+    i64 passing
+    i64 reads
+    i64 cuts
+
+
+cdef Needs order_needs(i64 order, i64 mode, LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
+cdef ChainRows* rows_in(ChainBand* band, i64 order) noexcept nogil
+cdef Needs middle_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
+cdef Needs layers_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
+cdef Needs slices_in_tiles(LoopLayer* layer, ChainBand* band, Loops loops) noexcept nogil
+cdef Needs tiles_in_middle(LoopLayer* layer, i64 mode, ChainBand* band, Loops loops) noexcept nogil
 cdef i64 once_bytes(LoopLayer* layer) noexcept nogil
 cdef i64 x_bytes(LoopLayer* layer, ChainRows* rows) noexcept nogil
 cdef i64 slice_bytes(LoopLayer* layer, ChainRows* rows, Loops loops) noexcept nogil
@@ -25,5 +35,5 @@ cdef Moved chain_moved(
 cdef LoopTotals made_again(LoopLayer* layer, ChainRows* rows, i64 slices, LoopTotals totals) noexcept nogil
 cdef i64 tiles_weights(Chain* chain, ChainBand* band, ChainRows* rows, i64 slices, i64 channels) noexcept nogil
 cdef LoopPlan chain_plan(
-    LoopLayer* layer, i64 order, i64 mode, ChainBand* band, Loops loops, i64 activation, i64 weights, Moved moved
+    i64 order, i64 mode, LoopLayer* layer, ChainBand* band, Loops loops, Needs needs
 ) noexcept nogil

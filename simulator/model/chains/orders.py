@@ -9,16 +9,33 @@ executing the loops confirms every count, tests/simulator/model/nests.)
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.chains.chain import Chain
 from simulator.model.chains.rows import ChainBand, ChainRows
-from simulator.model.layer.axes import RING, WHOLE
+from simulator.model.layer.axes import WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, round_up
 from simulator.model.layer.orders import MT, TM, TS, TW, LoopPlan, Loops, LoopTotals, Moved, totals_of
 
 
+class Needs(NamedTuple):
+    """What an order holds, without the room of its epilogue, and what comes more than once."""
+
+    activation: int  #: bytes
+    weights: int
+    passing: int  #: middle channels whose weights come in each tile
+    reads: int  #: bytes of x, one sample
+    cuts: int  #: of the inputs of the openers, each of which has their sums written and read again
+
+
 def chain_order(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
     """Return the plan of an order of a chain."""
+    return chain_plan(order, mode, layer, band, loops, order_needs(order, mode, layer, band, loops))
+
+
+def order_needs(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops) -> Needs:
+    """Return what an order holds and passes."""
     if order == TM:
         return middle_in_tiles(layer, band, loops)
     if order == TW:
@@ -28,11 +45,15 @@ def chain_order(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops:
 
 def rows_of(chain: Chain, plan: LoopPlan) -> ChainRows:
     """Return what the tiles of a plan make, read and hold."""
-    band = next(band for band in chain.bands if band.rows == plan.tile[0])
-    return band.ring if plan.order in (TW, MT) else band.anew
+    return rows_in(next(band for band in chain.bands if band.rows == plan.tile[0]), plan.order)
 
 
-def middle_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def rows_in(band: ChainBand, order: str) -> ChainRows:
+    """Return what the tiles of an order make, read and hold."""
+    return band.ring if order == TW or order == MT else band.anew
+
+
+def middle_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> Needs:
     """TM: tiles; slices; chunks. Each slice of a tile makes its middle rows anew; the weights of some chunks stay."""
     chain, rows = layer.chain, band.anew
     chunks, passing = ceil_div(chain.middle, loops.chunk), chain.middle - loops.kept
@@ -44,22 +65,20 @@ def middle_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan
     weights = chain_weights(chain, loops.kept)
     if passing:
         weights += slot_bytes(chain, chain.inputs, min(loops.chunk, passing), loops)
-    moved = chain_moved(layer, band, rows, loops, passing, once_bytes(layer), 0)
-    return chain_plan(layer, TM, RING, band, loops, held, weights, moved)
+    return Needs(held, weights, passing, once_bytes(layer), 0)
 
 
-def layers_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def layers_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> Needs:
     """TW: tiles; layer after layer, all middle channels. Middle rows stay for later tiles, all weights or none."""
     chain, rows = layer.chain, band.ring
     passing = chain.middle - loops.kept
     held = x_bytes(layer, rows) + middle_bytes(layer, rows, chain.middle, 0)
     held += band.rows * result_row_bytes(layer, loops.inner)
     weights = slot_bytes(chain, chain.inputs, chain.middle, loops) if passing else chain_weights(chain, chain.middle)
-    moved = chain_moved(layer, band, rows, loops, passing, once_bytes(layer), 0)
-    return chain_plan(layer, TW, RING, band, loops, held, weights, moved)
+    return Needs(held, weights, passing, once_bytes(layer), 0)
 
 
-def slices_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan:
+def slices_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> Needs:
     """TS: tiles; slices; chunks; slices of x, which come anew for each. Sums of E are in its place."""
     chain, rows = layer.chain, band.anew
     chunks, cuts, reads = ceil_div(chain.middle, loops.chunk), ceil_div(chain.inputs, loops.kept) - 1, 0
@@ -73,12 +92,10 @@ def slices_in_tiles(layer: LoopLayer, band: ChainBand, loops: Loops) -> LoopPlan
         reads = chunks * ceil_div(chain.outputs, loops.slice) * rows.x_read * row
         if chain.adds_x:
             reads += once_bytes(layer)
-    weights = slot_bytes(chain, loops.kept, loops.chunk, loops)
-    moved = chain_moved(layer, band, rows, loops, chain.middle, reads, cuts)
-    return chain_plan(layer, TS, RING, band, loops, held, weights, moved)
+    return Needs(held, slot_bytes(chain, loops.kept, loops.chunk, loops), chain.middle, reads, cuts)
 
 
-def tiles_in_middle(layer: LoopLayer, mode: str, band: ChainBand, loops: Loops) -> LoopPlan:
+def tiles_in_middle(layer: LoopLayer, mode: str, band: ChainBand, loops: Loops) -> Needs:
     """MT: chunks; samples; tiles. Middle rows stay for later tiles, sums of all tiles; x stays, or comes anew."""
     chain, rows = layer.chain, band.ring
     chunks, reads = ceil_div(chain.middle, loops.chunk), once_bytes(layer)
@@ -92,8 +109,7 @@ def tiles_in_middle(layer: LoopLayer, mode: str, band: ChainBand, loops: Loops) 
         held += layer.batch * layer.rows.windows * sum_row_bytes(layer, chain.outputs)
     else:
         held += band.rows * result_row_bytes(layer, chain.outputs)
-    moved = chain_moved(layer, band, rows, loops, 0, reads, 0)
-    return chain_plan(layer, MT, mode, band, loops, held, chain_weights(chain, loops.chunk), moved)
+    return Needs(held, chain_weights(chain, loops.chunk), 0, reads, 0)
 
 
 def once_bytes(layer: LoopLayer) -> int:
@@ -170,10 +186,7 @@ def piece_count(length: int, step: int, piece: int) -> int:
 def chain_moved(
     layer: LoopLayer, band: ChainBand, rows: ChainRows, loops: Loops, passing: int, reads: int, cuts: int
 ) -> Moved:
-    """Return what an order moves: weights of `passing` middle channels come in each tile, x as `reads` bytes.
-
-    cuts: of the inputs of the openers, each of which has their sums written and read again.
-    """
+    """Return what an order moves that passes this (see `Needs`)."""
     chain, samples = layer.chain, layer.batch
     slices, chunks = ceil_div(chain.outputs, loops.slice), ceil_div(chain.middle, loops.chunk)
     opened, apart = slices * rows.e_made * chain.e_width, slices * rows.d_made * chain.d_width
@@ -231,13 +244,12 @@ def tiles_weights(chain: Chain, band: ChainBand, rows: ChainRows, slices: int, c
     return size + band.tiles * row_bytes(channels * chain.outputs * chain.closer_taps, chain.closer_bits)
 
 
-def chain_plan(
-    layer: LoopLayer, order: str, mode: str, band: ChainBand, loops: Loops, activation: int, weights: int, moved: Moved
-) -> LoopPlan:
-    """Return the plan for all samples."""
-    rows, slices = band.ring if order == TW or order == MT else band.anew, ceil_div(layer.outputs, loops.slice)
+def chain_plan(order: str, mode: str, layer: LoopLayer, band: ChainBand, loops: Loops, needs: Needs) -> LoopPlan:
+    """Return the plan of an order that needs this, for all samples."""
+    rows, slices = rows_in(band, order), ceil_div(layer.outputs, loops.slice)
+    moved = chain_moved(layer, band, rows, loops, needs.passing, needs.reads, needs.cuts)
     totals = made_again(layer, rows, slices, totals_of(layer, moved))
     return LoopPlan(
         order, mode, band.tile, loops.apart, loops.chunk, loops.slice, loops.inner, 1, loops.kept,
-        activation + layer.epilogue.room, weights, totals,
+        needs.activation + layer.epilogue.room, needs.weights, totals,
     )  # fmt: skip

@@ -1,4 +1,5 @@
 from simulator.integers cimport ceil_div, i64
+from simulator.model.chains.orders cimport Needs
 from simulator.model.chains.rows cimport ChainBand, ChainRows
 from simulator.model.layer.goal cimport Place, Room
 from simulator.model.layer.loop_layer cimport LoopLayer
@@ -19,4 +20,5 @@ cdef Loops _in_pieces(LoopLayer* layer, i64 number, i64 chunk, i64 outputs, i64 
 cdef void _layers_plans(Place* at, ChainBand* band) noexcept nogil
 cdef void _middle_tiles_plans(Place* at, ChainBand* band) noexcept nogil
 cdef void _slices_plans(Place* at, ChainBand* band, i64 outputs) noexcept nogil
-cdef void _offer_chain(Place* at, i64 order, i64 mode, ChainBand* band, Loops loops) noexcept nogil
+cdef bint _fits(Place* at, Needs needs) noexcept nogil
+cdef bint _offer_chain(Place* at, i64 order, i64 mode, ChainBand* band, Loops loops) noexcept nogil

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from simulator.integers import ceil_div
 from simulator.model.chains.orders import (
+    Needs,
     chain_moved,
-    chain_order,
+    chain_plan,
     chain_weights,
     middle_bytes,
     once_bytes,
+    order_needs,
     result_row_bytes,
     slot_bytes,
     sum_row_bytes,
@@ -35,16 +37,20 @@ def chain_plans(at: Place) -> None:
     words = ceil_div(chain.outputs, at.layer.word)
     for i in range(chain.band_count):
         band = chain.bands[i]
+        loops = Loops(chain.middle, chain.middle, chain.outputs, chain.outputs, 1, 0)
+        if not _chain_may_win(at, band, band.ring, loops, 0, once_bytes(at.layer)):
+            continue  # no order moves less
         if at.layer.epilogue.by_position:  # only there all channels of a position are together
             _tiles_middle_plans(at, band, chain.outputs)
             continue
-        whole = Loops(chain.middle, chain.middle, chain.outputs, chain.outputs, 1, 0)
-        if _chain_may_win(at, band, band.ring, whole, 0, once_bytes(at.layer)):
-            _layers_plans(at, band)
-            _middle_tiles_plans(at, band)
+        _layers_plans(at, band)
+        _middle_tiles_plans(at, band)
         size = words
         while size and ceil_div(words, size) <= MOST_SLICES:
             outputs = min(chain.outputs, size * at.layer.word)
+            loops = Loops(chain.middle, chain.middle, outputs, outputs, 1, 0)
+            if not _chain_may_win(at, band, band.anew, loops, 0, once_bytes(at.layer)):
+                break  # smaller slices move more
             if _middle_may_win(at, band, outputs):
                 _tiles_middle_plans(at, band, outputs)
             _slices_plans(at, band, outputs)
@@ -64,6 +70,8 @@ def fewer_words(words: int, size: int) -> int:
 
 def _chain_may_win(at: Place, band: ChainBand, rows: ChainRows, loops: Loops, passing: int, reads: int) -> bool:
     """Return whether plans that move at least what these loops do may come before the best so far."""
+    if not at.best.found:
+        return True
     moved = chain_moved(at.layer, band, rows, loops, passing, reads, 0)
     return may_win(at, moved.weight_reads, moved.input_reads, moved.traffic, moved.weight_traffic)
 
@@ -136,6 +144,8 @@ def _in_pieces(layer: LoopLayer, number: int, chunk: int, outputs: int, kept: in
 def _layers_plans(at: Place, band: ChainBand) -> None:
     """TW: all weights stay, or none; results in pieces."""
     layer, chain = at.layer, at.layer.chain
+    if not _fits(at, order_needs(TW, RING, layer, band, _in_pieces(layer, 3, chain.middle, chain.outputs, 0))):
+        return
     for number in range(4):
         _offer_chain(at, TW, RING, band, _in_pieces(layer, number, chain.middle, chain.outputs, 0))
         _offer_chain(at, TW, RING, band, _in_pieces(layer, number, chain.middle, chain.outputs, chain.middle))
@@ -145,13 +155,16 @@ def _middle_tiles_plans(at: Place, band: ChainBand) -> None:
     """MT: x stays, or comes for each chunk."""
     layer, chain = at.layer, at.layer.chain
     words = ceil_div(chain.middle, layer.word)
-    size = words
-    while size:
+    size, loops = words, Loops(layer.word, layer.word, chain.outputs, chain.outputs, 1, 0)
+    has_chunks = _fits(at, order_needs(MT, RING, layer, band, loops))
+    while size == words or (size > 0 and has_chunks):
         chunk = min(chain.middle, size * layer.word)
         loops = Loops(chunk, chunk, chain.outputs, chain.outputs, 1, 0)
-        _offer_chain(at, MT, RING, band, loops)
-        if chunk < chain.middle:
-            _offer_chain(at, MT, WHOLE, band, loops)
+        fits = _offer_chain(at, MT, RING, band, loops)
+        if chunk < chain.middle and _offer_chain(at, MT, WHOLE, band, loops):
+            fits = True
+        if fits and not _chain_may_win(at, band, band.ring, loops, 0, once_bytes(layer)):
+            return  # smaller chunks move more
         size = fewer_words(words, size)
 
 
@@ -172,15 +185,22 @@ def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
         for fourth in range(4 if holds(at.room, held, 0) else 0):
             inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
             if inputs > before:
-                before = inputs
-                for number in range(4):
-                    kept = min(chain.inputs, inputs * layer.word)
+                before, kept = inputs, min(chain.inputs, inputs * layer.word)
+                loops = _in_pieces(layer, 3, chunk, outputs, kept)
+                for number in range(4 if _fits(at, order_needs(TS, RING, layer, band, loops)) else 0):
                     _offer_chain(at, TS, RING, band, _in_pieces(layer, number, chunk, outputs, kept))
         size = fewer_words(words, size)
 
 
-def _offer_chain(at: Place, order: str, mode: str, band: ChainBand, loops: Loops) -> None:
-    """Offer a plan if it fits."""
-    plan = chain_order(order, mode, at.layer, band, loops)
-    if holds(at.room, plan.activation_bytes, plan.weight_bytes):
-        offer(at, at.grid.modes[0], plan)
+def _fits(at: Place, needs: Needs) -> bool:
+    """Return whether there is room for this."""
+    return holds(at.room, needs.activation + at.layer.epilogue.room, needs.weights)
+
+
+def _offer_chain(at: Place, order: str, mode: str, band: ChainBand, loops: Loops) -> bool:
+    """Offer a plan if it fits, and return whether it does."""
+    needs = order_needs(order, mode, at.layer, band, loops)
+    if not _fits(at, needs):
+        return False
+    offer(at, at.grid.modes[0], chain_plan(order, mode, at.layer, band, loops, needs))
+    return True

@@ -46,6 +46,7 @@ class RunSubgraph:
     scheme: str = ""  #: how several cores share it; of one core none
     compute_cycles: float = 0.0
     order: str = ""  #: of a single layer that passes in pieces: its loop order
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,8 @@ class RunNetwork:
     keep: tuple[RunKept, ...] = ()
     kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
     any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
+    utilization_executed: float | None = None  #: the same of the executed latency
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,7 +192,8 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
     saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
     return RunNetwork(
         plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
-        plan.optional("any_schedule_bound_bytes"),
+        plan.optional("any_schedule_bound_bytes"), totals.optional("utilization"),
+        totals.optional("utilization_executed"),
     )  # fmt: skip
 
 
@@ -228,6 +232,7 @@ def _subgraph(each: Reader) -> RunSubgraph:
         "energy_breakdown": parts,
         "scheme": each.one_of("scheme", CORE_SCHEMES) if "scheme" in each.content else "",
         "compute_cycles": each.optional("compute_cycles") or 0.0,
+        "utilization": each.optional("utilization"),
         "order": each.inner("loops").get("order", str) if isinstance(each.content.get("loops"), dict) else "",
     }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))

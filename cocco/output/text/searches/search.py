@@ -10,24 +10,16 @@ from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes
 from cocco.exploration.answers.lacking import least_memory
 from cocco.exploration.answers.result import Result
+from cocco.exploration.answers.second import Second
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.starts import METHOD
-from cocco.output.text.layout.numbers import (
-    buffer_columns,
-    buffer_name,
-    capacity,
-    counted,
-    counted_as,
-    megabytes,
-    millijoules,
-    milliseconds,
-    table,
-)
+from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted, counted_as, table
 from cocco.output.text.plans.evaluation import energy_text, experts_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Accelerator, Evaluation, Partition, evaluate
+from simulator.units import ENERGY, TIME, TRAFFIC
 from workloads import Network
 from workloads.network.rewriting.repeats import repeat_text
 
@@ -68,13 +60,14 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
 
 def _compromise(paid: Sequence[Compromise]) -> str:
     """Return what each network has alone and together, and the difference."""
-    head, scale = _shown(paid[0].metric)
+    quantity = CRITERIA[paid[0].metric].quantity
+    unit = quantity.unit(*(value for each in paid for value in (each.own_value, each.common_value)))
     rows = [
         (
             each.network,
             " + ".join(capacity(size) for size in buffer_bytes(each.own).values()),
-            f"{each.own_value * scale:,.3f}",
-            f"{each.common_value * scale:,.3f}",
+            unit.number(each.own_value),
+            unit.number(each.common_value),
             f"{100 * (each.common_value / each.own_value - 1):+.2f} %",
             f"{each.own_cost:,.0f}",
             f"{each.common_cost:,.0f}",
@@ -83,13 +76,18 @@ def _compromise(paid: Sequence[Compromise]) -> str:
         )
         for each in paid
     ]
-    heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
+    heads = (
+        "network",
+        "its own best",
+        f"{paid[0].metric} {unit.name}: own",
+        "common",
+        "differs",
+        "cost: own",
+        "common",
+        "pays",
+        "",
+    )
     return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
-
-
-def _shown(metric: str) -> tuple[str, float]:
-    """Return the head of a column, and what its numbers are multiplied with."""
-    return f"{metric} {CRITERIA[metric].shown}", CRITERIA[metric].scale
 
 
 def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
@@ -107,8 +105,8 @@ def _numbers(evaluation: Evaluation, is_executed: bool = False) -> str:
     clock = evaluation.accelerator.technology.clock_ghz
     cycles = evaluation.latency_executed_cycles if is_executed else evaluation.latency_cycles
     return (
-        f"energy {millijoules(evaluation.energy_pj)}, latency {milliseconds(cycles, clock)}, "
-        f"off-chip traffic {megabytes(evaluation.ema_bytes)}"
+        f"energy {ENERGY.text(evaluation.energy_pj)}, latency {TIME.text(cycles / clock)}, "
+        f"off-chip traffic {TRAFFIC.text(evaluation.ema_bytes)}"
     )
 
 
@@ -137,6 +135,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
         why = f" ({result.bounded_by})" if result.bounded_by else ""
         bound = f"  lower bound     {result.lower_bound:,.0f}{why}{gap}"
+    bound += "\n" + second_text(result.second, 18) if result.second is not None else ""
     bound += "\n" + among_text(result.space, result.accelerator, 18)
     bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
     first = int(result.points["cost"].to_numpy().argmin())
@@ -193,15 +192,25 @@ def cores_counted(result: Result) -> str:
     return f" of {result.accelerator.cores} cores" if result.count == "all" else ""
 
 
+def second_text(second: Second, width: int) -> str:
+    """Return what decided among plans that are as good: what was given for it and gained, and whether it is proved."""
+    title, proved = "least " + second.criterion, second.status == "optimal"
+    among = f"within {100 * second.slack:g} % of the best" if second.slack else "as good"
+    least = CRITERIA[second.criterion].quantity.text(second.lower_bound)
+    how = f"proved: no plan {among} takes less" if proved else f"the least found {among}; none takes less than {least}"
+    if second.slack:
+        how += f"; {100 * second.given:.3g} % given, {100 * second.gained:.3g} % of {second.criterion} gained"
+    return f"  {title:<{width - 2}}{how}"
+
+
 def _networks(result: Result) -> str:
-    rows = []
-    for weight, evaluation in zip(result.weights, result.evaluations):
-        clock = evaluation.accelerator.technology.clock_ghz
-        rows.append((
-            evaluation.network, f"{weight:g}", len(evaluation.subgraphs), millijoules(evaluation.energy_pj),
-            milliseconds(evaluation.latency_cycles, clock), megabytes(evaluation.ema_bytes),
-        ))  # fmt: skip
-    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
+    found, clock = result.evaluations, result.accelerator.technology.clock_ghz
+    rows = zip(
+        [each.network for each in found], [f"{weight:g}" for weight in result.weights],
+        [len(each.subgraphs) for each in found], ENERGY.texts([each.energy_pj for each in found]),
+        TIME.texts([each.latency_cycles / clock for each in found]), TRAFFIC.texts([each.ema_bytes for each in found]),
+    )  # fmt: skip
+    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), list(rows))
 
 
 def work_of(result: Result) -> str:
@@ -214,17 +223,17 @@ def _sizes_seen(result: Result) -> str:
     points = result.points
     names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES_SHOWN, "cost").sort_values(names)
-    metric, scale = _shown(result.metric)
+    unit, values = CRITERIA[result.metric].quantity.column(list(best["value"]))
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
-            f"{row['value'] * scale:,.3f}",
+            value,
             f"{row['cost']:,.0f}",
             _to_the_best(row["cost"], result.cost),
         )
-        for _, row in best.iterrows()
+        for value, (_, row) in zip(values, best.iterrows())
     ]
-    heads = [*map(buffer_name, names), metric, "cost", "to the best"]
+    heads = [*map(buffer_name, names), f"{result.metric} {unit}", "cost", "to the best"]
     head = "The cheapest samples by size; a search at a fixed size may still improve them:"
     if work_of(result) == "steps":
         head = "The optima of the sizes that were solved; all others cost more:"

@@ -47,13 +47,15 @@ cdef int price_beside(
             return <int>known.status
     if place >= 0:
         loops = &net.loops[place]
+        if kept is NULL and count > 1 and not has_room(m, &net.nests[place - net.count], left, memory.weights):
+            loops = NULL
         if kept is not NULL:
             layer = layer_beside(net, &also[place], loops, kept, spare)
             loops = &layer
             if layer.stays.output and layer.epilogue.bits > layer.bits.output:  # what is stored has no room there
                 loops = NULL
         if count == 1:
-            return price_in_loops(net, m, w, loops, net.loop_cycles[place], memory, row, &best)
+            return price_in_loops(net, m, w, loops, net.loop_cycles[place], memory, NULL, row, &best)
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
@@ -118,21 +120,30 @@ cdef bint in_nest(Net* net, Machine* m, const i64* layers, i64 count, Memory* me
         met = 0
         for k in range(nest.count):
             met += met < count and nest.layers[k] == layers[met]
-        if met < count:
-            continue
-        for k in range(0, 2 * nest.need_count, 2):
-            if m.is_shared:
-                if nest.needs[k] + nest.needs[k + 1] <= memory.activations:
-                    return True
-            elif nest.needs[k] <= memory.activations and nest.needs[k + 1] <= memory.weights:
+        if met == count and has_room(m, nest, memory.activations, memory.weights):
+            return True
+    return False
+
+
+cdef bint has_room(Machine* m, Nest* nest, i64 activations, i64 weights) noexcept nogil:
+    """Whether the least loops of a nest fit, beside no kept tensor that it touches."""
+    cdef i64 k
+    for k in range(0, 2 * nest.need_count, 2):
+        if m.is_shared:
+            if nest.needs[k] + nest.needs[k + 1] <= activations:
                 return True
+        elif nest.needs[k] <= activations and nest.needs[k + 1] <= weights:
+            return True
     return False
 
 
 cdef int price_in_loops(
-    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Row* row, Best* best
+    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Choice* before, Row* row, Best* best
 ) noexcept nogil:
-    """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most."""
+    """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most.
+
+    before: what else was found, or NULL; SHORT also where that comes before all plans by metric, EMA and energy.
+    """
     cdef Room room
     cdef LoopGoal goal
     cdef int status
@@ -142,6 +153,9 @@ cdef int price_in_loops(
     goal.activation, goal.activation_write = memory.activation_pj.read, memory.activation_pj.write
     goal.weights, goal.weights_write = memory.weight_pj.read, memory.weight_pj.write
     goal.static, goal.slots = memory.static_pj, cycles * m.bandwidth
+    best.found = best.area = 0
+    if before is not NULL and before.found:
+        best.found, best.slots, best.ema, best.energy = 1, before.row.slots, before.row.ema, before.energy
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
@@ -242,6 +256,11 @@ cdef void offer_held(
     """SubgraphModel._held of the tiling and the regions in w: keep it where it is the cheapest so far."""
     cdef Moves moves
     cdef Row row
+    cdef double energy
     moves_of(net, m, w, at_once, &moves)
     total_up(net, m, w, &moves, &row)
-    offer_row(m, &row, area, memory, best)
+    energy = (
+        m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
+    )
+    offer_row(m, &row, energy + m.crossbar * <double>row.crossbar, area, best)

@@ -14,15 +14,17 @@ MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its 
 
 
 cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Best* best) noexcept nogil:
-    """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do."""
+    """FITS with the plan, SHORT where none fits, OVERFLOW where 64 bits may not do.
+
+    best: what there was before, with an area of 0; SHORT also where all that fits comes after it.
+    """
     cdef Place at
     if layer.is_large:
         return OVERFLOW
     at.layer, at.room, at.goal, at.best = layer, room, goal, best
     at.grid_count, at.grids, at.grid, at.at_once = layer.grid_count, layer.grids, layer.map_grid, 1
-    best.found = 0
     find_cheapest(&at)
-    return FITS if best.found else SHORT
+    return FITS if best.area else SHORT
 
 
 cdef void point_to_modes(Grid* grid) noexcept nogil:
@@ -154,6 +156,7 @@ cdef class LoopLayers:
         goal.weights_write = weight_buffer if weight_write is None else weight_write
         goal.static, goal.slots, goal.crossbar, goal.operation = leakage, slots, crossbar, operation
         goal.widths = widths
+        best.found = best.area = 0
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)
         if status == OVERFLOW:

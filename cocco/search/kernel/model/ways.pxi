@@ -175,9 +175,11 @@ cdef int offer_nest(
     """These loops, where they fit."""
     cdef Best found
     cdef Row row
-    cdef int status = price_in_loops(net, m, w, loops, cycles, memory, &row, &found)
+    cdef int status = price_in_loops(net, m, w, loops, cycles, memory, best, &row, &found)
     if status == FITS:
-        offer_row(m, &row, imin(found.plan.tile[0], last.rows) * imin(found.plan.tile[1], last.columns), memory, best)
+        offer_row(
+            m, &row, found.energy, imin(found.plan.tile[0], last.rows) * imin(found.plan.tile[1], last.columns), best
+        )
     return OVERFLOW if status == OVERFLOW else FITS
 
 
@@ -186,13 +188,8 @@ cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept
     return imax(imax(cycles * m.bandwidth, ema), ceil_div(crossing * m.port, m.crossbar_port) if crossing else 0)
 
 
-cdef void offer_row(Machine* m, Row* row, i64 area, Memory* memory, Choice* best) noexcept nogil:
-    """Keep what is cheapest by SubgraphModel._rank, the first of equals."""
-    cdef double energy = (
-        m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
-        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
-    )
-    energy += m.crossbar * <double>row.crossbar
+cdef void offer_row(Machine* m, Row* row, double energy, i64 area, Choice* best) noexcept nogil:
+    """Keep what is cheapest by SubgraphModel._rank, the first of equals; energy: as energy_of counts it."""
     if best.found and not is_cheaper(m, row, energy, area, best):
         return
     best.found, best.energy, best.area, best.row = 1, energy, area, row[0]

@@ -1,0 +1,170 @@
+"""Settle ties: of plans that cost as little as the answer, or within a slack, the one that takes the least energy.
+
+The first criterion is proved, or searched, by itself; then the energy is minimized while that is bounded
+(constrained.py). So no plan that is known has at most the cost of the answer and less energy; whether none exists is
+said. A plan that has no addresses is changed at the same prices, or the answer stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from cocco.allocation.address_map import address_map
+from cocco.bounds.floors.least import gap
+from cocco.candidates.rounding import SAME
+from cocco.effort.budgets import FAILURES, KEPT_STEPS
+from cocco.effort.planned import Memory
+from cocco.effort.stages import tell
+from cocco.exploration.answers.front import FrontPoint, with_points
+from cocco.exploration.answers.limited import Limited
+from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.result import Result
+from cocco.exploration.answers.second import Second
+from cocco.exploration.constrained import Bounds, Constrained, Plans, budget, least_of_all, plans_of
+from cocco.exploration.memories.limits import Judge, bounds_of
+from cocco.exploration.memories.solved import Memories, StepBudget, given_in, value_of
+from cocco.exploration.placing.cheapest import placed_plan
+from cocco.exploration.placing.proof import FAR_ABOVE
+from cocco.exploration.placing.repair import repaired_plans
+from cocco.exploration.question.question import Question
+from cocco.problem.criteria import metric_of
+from cocco.problem.names import Metric
+from cocco.problem.plane import Plane
+
+SECOND: Metric = "energy"
+
+
+def settled(question: Question, result: Result, slack: float, needs_pairs: bool) -> Result:
+    """Return the answer, or plans that cost no more than the slack allows and take less energy.
+
+    needs_pairs: as in `with_addresses`.
+    """
+    problem, metric = question.problem, question.problem.objective.metric
+    if metric == SECOND and not (slack and problem.buffers):
+        return result
+    known = plans_of(problem, result.accelerator, result.plans)
+    most, own = result.cost * (1 + slack), problem.memory_of(result.accelerator)
+    table = Memories(problem, question.engine)
+    tell("least energy", best=result.cost)
+    bounds: dict[Memory, Bounds] = {}
+    for memory in problem.memories if slack else [own]:
+        if memory == own or table.bound(memory) <= most:
+            size = problem.objective.buffer_bytes(problem.accelerator_of(memory))
+            value = value_of(problem, most, size)
+            bounds[memory] = {metric: max(value, known.of(metric)) if memory == own else value}
+    found = least_of_all(question, SECOND, bounds, known)
+    placed = _placed(question, found, known, bounds, needs_pairs)
+    best = placed.plans
+    cost = problem.cost(best.evaluations)
+    second = Second(SECOND, best.of(SECOND), found.bound, slack, result.cost, cost, known.of(SECOND))
+    if best is known:
+        return replace(result, second=second)
+    bound, status = result.lower_bound, result.status
+    is_dearer = cost > result.cost * (1 + SAME)
+    return replace(
+        result, accelerator=best.machine, plans=best.plans, evaluations=best.evaluations, cost=cost, second=second,
+        moved=placed.moved, placed=placed.is_placed, splits=None if placed.moved is None else 0,
+        gap=None if bound is None else gap(cost, bound),
+        status="feasible" if status == "optimal" and is_dearer else status,
+    )  # fmt: skip
+
+
+def settled_limits(question: Question, judge: Judge, limited: Limited) -> Limited:
+    """Return the answer under limits, or plans with the same value of the criterion that take less energy.
+
+    Of a point that is only the nearest, the worst limit counts as kept by what it has.
+    """
+    point = limited.nearest
+    assert point is not None, "a plan runs"
+    names, factor = judge.plane.names, max(1.0, judge.excess(point.values))
+    most = {name: factor * bound for name, bound in judge.limits.items()}
+    if factor == 1:
+        target = names[judge.target]
+        most[target] = min(most.get(target, point.values[judge.target]), point.values[judge.target])
+    within = [
+        each.memory for each in bounds_of(question.problem, judge)
+        if all(value <= most.get(name, math.inf) for name, value in zip(names, each.values))
+    ]  # fmt: skip
+    found = _least_energy(question, judge.plane, point, most, within)
+    if found is None:
+        return limited
+    point, second = found
+    points = limited.points if point is limited.nearest else with_points(limited.points, names, [point])
+    return replace(limited, nearest=point, best=limited.best and point, second=second, points=points)
+
+
+def settled_points(question: Question, plane: Plane, points: Sequence[FrontPoint]) -> tuple[FrontPoint, ...]:
+    """Return points of a front with the least energy for their values, as far as few steps find it in each memory."""
+    if SECOND in plane.names:
+        return tuple(points)
+    own, steps = question.problem.memory_of, budget(question, FAILURES)
+    found = [
+        _least_energy(question, plane, point, dict(zip(plane.names, point.values)), [own(point.accelerator)], steps)
+        for point in points
+    ]
+    return tuple(point if each is None else each[0] for point, each in zip(points, found))
+
+
+def _least_energy(
+    question: Question, plane: Plane, point: FrontPoint, most: dict[str, float], memories: Sequence[Memory],
+    steps: StepBudget | None = None,
+) -> tuple[FrontPoint, Second] | None:  # fmt: skip
+    """Return a point with at most these values and the least energy; None where energy itself is among them."""
+    metrics: dict[Metric, float] = {}
+    for name, bound in most.items():
+        metric = metric_of(name)
+        if metric is not None:
+            value = bound * (plane.cycles if name == "bandwidth" else 1.0)
+            metrics[metric] = min(metrics.get(metric, value), value)
+    if SECOND in metrics and len(metrics) == 1:
+        return None
+    bounds: dict[Memory, Bounds] = dict.fromkeys(memories, metrics)
+    known = plans_of(question.problem, point.accelerator, point.plans)
+    tell("least energy", best=known.of(SECOND))
+    found = least_of_all(question, SECOND, bounds, known, steps)
+    placed = _placed(question, found, known, bounds, False)
+    best = placed.plans
+    second = Second(SECOND, best.of(SECOND), found.bound, 0.0, 1.0, 1.0, known.of(SECOND))
+    if best is known:
+        return point, second
+    values = plane.judged(best.evaluations)
+    return FrontPoint(values, best.machine, best.plans, best.evaluations, placed.moved, placed.is_placed), second
+
+
+class _Placed(NamedTuple):
+    """Plans with addresses, what was changed for them, and that they have them; None where nothing is kept."""
+
+    plans: Plans
+    moved: tuple[Moved, ...] | None = None
+    is_placed: bool | None = None
+
+
+def _placed(
+    question: Question, found: Constrained, known: Plans, bounds: Mapping[Memory, Bounds], needs_pairs: bool
+) -> _Placed:
+    """Return what was found with addresses, or what was known if that takes less energy then."""
+    best, problem = found.best, found.weighed
+    assert best is not None, "what is known keeps the bounds"
+    if best is known:
+        return _Placed(known)
+    if not any(plan.keep for plan in best.plans):
+        held = zip(problem.networks, best.plans)
+        maps = [address_map(*each, best.machine, problem.tile_rule) for each in held] if needs_pairs else []
+        return _Placed(best if all(each is None or each.fits for each in maps) else known)
+    memory = problem.memory_of(best.machine)
+    plans, moved, is_placed = repaired_plans(problem, best.machine, best.plans, needs_pairs)
+    changed = plans_of(problem, best.machine, plans)
+    if moved and len(plans) == 1 and problem.accelerator.cores == 1:
+        given = given_in(problem, memory)
+        most = FAR_ABOVE * given.objective.judged(best.evaluations)
+        answer = placed_plan(given, most, question.budget(KEPT_STEPS), question.engine, needs_pairs)
+        if answer is not None and answer.plan is not None:
+            cheapest = plans_of(problem, best.machine, [answer.plan])
+            is_less = cheapest.keeps(bounds[memory]) and cheapest.beats(changed, SECOND)
+            if is_less or not (is_placed and changed.keeps(bounds[memory])):
+                changed, moved, is_placed = cheapest, (), True
+    is_better = is_placed and changed.keeps(bounds[memory]) and changed.beats(known, SECOND)
+    return _Placed(changed, moved, True) if is_better else _Placed(known)

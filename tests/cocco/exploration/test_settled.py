@@ -1,0 +1,89 @@
+"""No answer is beaten: of plans that are as good, or within a slack, the least energy, against all plans."""
+
+from __future__ import annotations
+
+import pytest
+
+import cocco
+from simulator.accelerator import Accelerator
+from tests.helpers.every_kept_plan import all_evaluations
+from tests.helpers.search_graphs import dag
+
+DIAMOND = dag([[], [0], [0], [1, 2]], "diamond", kernel=3)
+SKIP = dag([[], [0], [0, 1], [2]], "skip", size=9, kernel=3)
+COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
+SIZES = (2048, 3072, 4096)
+SPACE = cocco.SharedBuffer(2048, 4096, 1024)
+
+
+@pytest.mark.parametrize("slack", [0.0, 0.05])
+@pytest.mark.parametrize("metric", ["ema", "latency"])
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("network", [DIAMOND, SKIP], ids=lambda each: each.name)
+def test_no_plan_is_as_good_with_less_energy(network, size, metric, slack):
+    chip = Accelerator(shared_buffer=size)
+    found = cocco.partition(network, chip, metric=metric, slack=slack, samples=200)
+    plans, column = all_evaluations(network, chip), COLUMNS[metric]
+    least = min(getattr(each, column) for each in plans)
+    assert found.second.first == pytest.approx(least, rel=1e-12)
+    assert least <= found.cost <= least * (1 + slack) * (1 + 1e-9)
+    assert found.cost == getattr(found.evaluation, column)
+    beating = [each.energy_pj for each in plans if getattr(each, column) <= found.cost]
+    assert found.evaluation.energy_pj <= min(beating) * (1 + 1e-9)
+    within = min(each.energy_pj for each in plans if getattr(each, column) <= least * (1 + slack))
+    assert found.second.lower_bound <= within * (1 + 1e-9)
+    assert found.second.status == "optimal" or slack
+    assert found.status == ("optimal" if found.cost <= least * (1 + 1e-9) else "feasible")
+
+
+def test_a_slack_of_the_cost_finds_the_least_energy_in_any_memory():
+    """Formula 2 with energy: 10 % more of it buys a memory, and plans, with less energy."""
+    alpha = 2e-4
+    found = cocco.explore(SKIP, space=SPACE, alpha=alpha, slack=0.1, samples=200)
+    plans = [each for size in SIZES for each in all_evaluations(SKIP, Accelerator(shared_buffer=size))]
+    costs = [each.accelerator.buffer_bytes + alpha * each.energy_pj for each in plans]
+    within = [each.energy_pj for each, cost in zip(plans, costs) if cost <= 1.1 * min(costs)]
+    assert found.second.first == pytest.approx(min(costs), rel=1e-12)
+    assert found.evaluation.energy_pj == pytest.approx(min(within), rel=1e-9)
+    assert found.second.status == "optimal" and found.cost <= 1.1 * min(costs) * (1 + 1e-9)
+    assert found.to_json()["second"]["gained"] == pytest.approx(found.second.gained)
+
+
+@pytest.mark.parametrize("times", [1.0, 1.02, 1.3])
+@pytest.mark.parametrize("what", ["capacity", "ema"])
+def test_under_limits_the_rest_is_least_among_the_optima(what, times):
+    """The criterion is proved; no plan with the same value that keeps the limit takes less energy."""
+    every = {size: all_evaluations(DIAMOND, Accelerator(shared_buffer=size)) for size in SIZES}
+    most = times * min(each.latency_cycles for plans in every.values() for each in plans)
+    found = cocco.minimize(DIAMOND, what, {"latency": most}, space=SPACE, samples=400)
+    kept = [(size, each) for size, plans in every.items() for each in plans if each.latency_cycles <= most]
+    values = [size if what == "capacity" else each.ema_bytes for size, each in kept]
+    equal = [each.energy_pj for value, (_, each) in zip(values, kept) if value <= found.value]
+    (answer,) = found.best.evaluations
+    assert (found.status, found.value) == ("optimal", min(values))
+    assert answer.energy_pj <= min(equal) * (1 + 1e-9) or found.second.status == "feasible"
+    assert answer.latency_cycles <= most and found.second.lower_bound <= min(equal) * (1 + 1e-9)
+
+
+def test_of_several_limits_the_least_worst_factor_is_the_nearest():
+    """Both limits are half of what is possible: no plan has a worst factor below that of the answer."""
+    every = [each for size in SIZES for each in all_evaluations(DIAMOND, Accelerator(shared_buffer=size))]
+    limits = {name: 0.5 * min(getattr(each, COLUMNS[name]) for each in every) for name in ("latency", "energy")}
+    found = cocco.minimize(DIAMOND, "capacity", limits, space=SPACE, samples=400)
+    factors = [max(getattr(each, COLUMNS[name]) / most for name, most in limits.items()) for each in every]
+    assert found.status == "infeasible" and found.least_excess <= min(factors) <= found.excess * (1 + 1e-12)
+    assert found.excess == pytest.approx(min(factors), rel=1e-9) or not found.is_nearest
+
+
+def test_fronts_of_ema_have_the_least_energy_of_each_point():
+    front = cocco.pareto(DIAMOND, space=SPACE, objectives=("capacity", "ema"), samples=200)
+    for point in front.found:
+        plans = all_evaluations(DIAMOND, Accelerator(shared_buffer=point.accelerator.shared_buffer))
+        least = min(each.energy_pj for each in plans if each.ema_bytes <= point.evaluations[0].ema_bytes)
+        assert point.evaluations[0].energy_pj <= least * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("slack", [-0.1, 1.5, float("nan"), "0.5%", True])
+def test_a_slack_that_is_no_share_is_named(slack):
+    with pytest.raises(ValueError, match="slack must be a share from 0 to 1"):
+        cocco.partition(DIAMOND, Accelerator(shared_buffer=4096), slack=slack)
