@@ -45,21 +45,34 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
     return Counted(count)
 
 
+def count_steps(
+    network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
+) -> list[tuple[Plan, Counted]]:
+    """Return the choices of each step and its count; raises Miss if a step does not find what it reads."""
+    network = with_experts(network, accelerator.batch)
+    lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
+    plans = [plan_of(*each) for each in zip(partition.subgraphs, prices, lies)]
+    return [(plan, count_plan(network, accelerator, plan)) for plan in plans]
+
+
 def judge(
     network: Network, accelerator: Accelerator, partition: Partition, prices: Sequence[Price]
 ) -> tuple[tuple[Check, ...], str]:
     """Return a check of every number of a priced partition, and the first wrong one in words ("" if none is)."""
-    network = with_experts(network, accelerator.batch)
     try:
-        lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
+        return judge_steps(accelerator, partition, prices, count_steps(network, accelerator, partition, prices))
     except Miss as miss:
         return (), str(miss)
-    plans = [plan_of(*each) for each in zip(partition.subgraphs, prices, lies)]
-    found = [count_plan(network, accelerator, plan) for plan in plans]
-    checks = check(accelerator, prices, found)
-    for names, plan, each in zip(partition.names, plans, found):
-        if each.miss:
-            return checks, f"{where(names)}, tile {plan.tile[0]}x{plan.tile[1]}: {each.miss}"
+
+
+def judge_steps(
+    accelerator: Accelerator, partition: Partition, prices: Sequence[Price], steps: Sequence[tuple[Plan, Counted]]
+) -> tuple[tuple[Check, ...], str]:
+    """Return the same of steps that have been counted."""
+    checks = check(accelerator, prices, [found for _, found in steps])
+    for names, (plan, found) in zip(partition.names, steps):
+        if found.miss:
+            return checks, f"{where(names)}, tile {plan.tile[0]}x{plan.tile[1]}: {found.miss}"
     return checks, first_wrong(partition, checks)
 
 

@@ -23,10 +23,13 @@ OFF_CHIP = ("ema_weight_bytes", "ema_input_bytes", "ema_output_bytes")
 
 
 def check_printed(
-    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]
+    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check], replayed: Number = None
 ) -> tuple[Check, ...]:
-    """Return a check of each number printed in addition to the sums of a partition; checks: those of the judge."""
-    counted = dict(_counted(network, partition, evaluation, checks))
+    """Return a check of each number printed in addition to the sums of a partition.
+
+    checks: those of the judge. replayed: cycles at which a replay of the run ends, if there was one.
+    """
+    counted = dict(_counted(network, partition, evaluation, checks)) | {"latency_executed_cycles": replayed}
     claimed = _claimed(evaluation)
     found = [_check(name, claim, counted.get(name)) for name, claim in claimed.items()]
     return (*found, *_busy(network, partition, evaluation, checks))
@@ -122,11 +125,12 @@ def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:
 def _without_kept(network: Network, partition: Partition, evaluation: Evaluation) -> Number:
     """Return the off-chip bytes counted when the same subgraphs run with nothing kept; None if one of them cannot."""
     plain = Partition.from_ids(network, partition.subgraphs, partition.metric, schemes=partition.schemes)
-    priced = price_partition(network, plain, evaluation.accelerator, evaluation.tile_rule)
+    chip = evaluation.accelerator
+    priced = price_partition(network, plain, chip, evaluation.tile_rule)
     prices = [price for price in priced.prices if isinstance(price, Price)]
     if len(prices) < len(plain):
         return None
-    checks, _ = judge(network, evaluation.accelerator, plain, prices)
+    checks, _ = judge(network, chip, plain, prices)
     return next((each.counted for each in checks if (each.name, each.subgraph) == ("ema_bytes", None)), None)
 
 

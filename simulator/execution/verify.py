@@ -24,9 +24,10 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.scheme import derive_scheme, paper_cells
 from simulator.execution.count.stays import NOTHING_STAYS
-from simulator.execution.judge import first_wrong, judge, where
+from simulator.execution.judge import count_steps, first_wrong, judge_steps, where
 from simulator.execution.layer import LayerPlan, run_loops_scaled, run_parts
 from simulator.execution.printed import check_printed
+from simulator.execution.timed import judge_run
 from simulator.execution.value.addressed import AddressedMemory, Addresses
 from simulator.execution.value.arithmetic import Arithmetic, Block
 from simulator.execution.value.executor import Counts, Execution
@@ -136,12 +137,22 @@ def verify(
         prices.append(price)
     memory = None if addresses is None else _addressed(priced, addresses)
     scales = {1: Scaled(network, 1, None if full else max(CHANNELS, accelerator.cores))}
-    checks, message = judge(network, accelerator, partition, prices)
+    try:
+        steps = count_steps(network, accelerator, partition, prices)
+    except Miss as miss:  # some step does not find what it reads
+        return Verification(False, str(miss), (), 0)
+    checks, message = judge_steps(accelerator, partition, prices, steps)
     if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
         return Verification(False, wrong, (), 0, checks, partition.names)
-    if not checks:  # some step does not find what it reads
-        return Verification(False, message, (), 0)
-    checks += check_printed(network, partition, summarize(priced), checks)
+    evaluation, replayed = summarize(priced), None
+    if not message:
+        spans = [each.span for each in partition.keep]
+        try:
+            replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices)
+        except Miss as miss:
+            message = f"in the run: {miss}"
+    checks += check_printed(network, partition, evaluation, checks, replayed and replayed.cycles)
+    checks += replayed.memories if replayed else ()
     message = message or first_wrong(partition, checks)
     shrunk: dict[int, int] = {}
     smaller = 0

@@ -39,12 +39,18 @@ def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cours
 
 
 def of_all_layers(course: Course, slots: dict[int, int]) -> Course:
-    """Return the stages of a nest with what they compute shared out to its layers, which have so many slots in all."""
+    """Return the stages of a nest with what they compute shared out to its layers, which have so many slots in all.
+
+    The first layer waits for the weights of a stage.
+    """
     total, ends = sum(slots.values()), [0]
     for stage in course.stages:
         ends.append(ends[-1] + sum(each for _, each in stage.computing))
     stages = [
-        stage._replace(computing=tuple((v, each * last // total - each * first // total) for v, each in slots.items()))
+        stage._replace(
+            weights=tuple((next(iter(slots)), size) for _, size in stage.weights),
+            computing=tuple((v, each * last // total - each * first // total) for v, each in slots.items()),
+        )
         for stage, first, last in zip(course.stages, ends, ends[1:])
     ]
     return course._replace(stages=tuple(stages))

@@ -106,20 +106,20 @@ def count_cores(part: Part, plan: Plan, accelerator: Accelerator, room: int, wei
         global_written_bytes=batch * moves.written,
         weight_written_bytes=weights.written,
         operation_extra=batch * moves.extra,
-        compute_cycles=max(samples) * lock_step_cycles(team, accelerator.technology),
+        compute_cycles=max(samples) * sum(layer_cycles(team, accelerator.technology).values()),
     )
 
 
-def lock_step_cycles(team: Team, technology: Technology) -> int:
-    """Return the cycles of one sample when in each layer all cores wait for the slowest."""
+def layer_cycles(team: Team, technology: Technology) -> dict[int, int]:
+    """Return the cycles of one sample in each layer, in which all cores wait for the slowest."""
     works = {v: works_of(team.part.network, v)[0] for v in team.part.layers}  # an attention is not shared this way
-    return sum(
-        max(
+    return {
+        v: max(
             array_cycles(work._replace(channels=len(each.channels[v]), columns=each.extent(v)), technology)
             for each in team.shares
         )
         for v, work in works.items()
-    )
+    }
 
 
 def samples_of(plan: Plan, accelerator: Accelerator) -> list[int]:

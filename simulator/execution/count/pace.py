@@ -73,6 +73,10 @@ class Pace:
 
         room: elements that each tensor's region holds along the axis.
         """
+        return [event for _, event in self.timed(room)]
+
+    def timed(self, room: Mapping[int, int]) -> list[tuple[int, Event]]:
+        """Return the same, each with its start time; all of a time are one operation of a sweep over rows."""
         first = self._first_update(room)
         times = math.lcm(*self.updates.values())
         timed = []
@@ -84,7 +88,7 @@ class Pace:
                     timed.append(((update - 1) * times // self.updates[u], rank, Event(u, done, stop)))
                     done = stop
                 update += 1
-        return [event for _, _, event in sorted(timed, key=lambda item: item[:2])]
+        return [(time, event) for time, _, event in sorted(timed, key=lambda item: item[:2])]
 
     def operations(self, room: Mapping[int, int]) -> list[dict[int, Span]]:
         """Return each tensor's (start, stop) per update of a merged pace, from the first that does anything."""

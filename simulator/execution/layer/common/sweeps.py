@@ -73,7 +73,7 @@ def sweep(lines: Lines, tile: tuple[int, int], mode: str) -> Sweep:
 def sweep_with_rows(lines: Lines, tile: tuple[int, int], kept: int, is_first: bool) -> Sweep:
     """Return a sweep of a ring next to the first rows of the input, which stay and are there unless it is the first."""
     rows, wide = masks(lines[0], tile[0]), masks(lines[1], tile[1])[0].bit_count()
-    stays = _first(union(rows), kept)
+    stays = first_rows(union(rows), kept)
     ring = _ring(rows, stays, 0 if is_first else stays)
     return Sweep(len(rows), ring.loads * wide, 0, _visits(rows) * wide, ring.most * wide, 0, stays.bit_count() * wide)
 
@@ -129,7 +129,7 @@ def _visits(needs: Sequence[int]) -> int:
     return sum(map(int.bit_count, needs))
 
 
-def _first(mask: int, count: int) -> int:
+def first_rows(mask: int, count: int) -> int:
     """Return the first bits of a mask, so many."""
     found = 0
     for _ in range(min(count, mask.bit_count())):

@@ -38,26 +38,42 @@ def count_dense(
 
     there: the rows of a product's second operand that are on chip. kind: for a part whose shape alone does not tell it.
     """
+    for run, times in runs_of(network, v, chip, plan, batch, on_chip, there, kind, following):
+        ORDERS[plan.order](run)
+        chip.add(run.chip, times)
+
+
+def runs_of(
+    network: Network,
+    v: int,
+    chip: Chip,
+    plan: LayerPlan,
+    batch: int,
+    on_chip: Set[int],
+    there: Rows,
+    kind: Kind | None,
+    following: Following | None,
+) -> Iterator[tuple[Run, int]]:
+    """Yield the groups, or heads of samples, each on a chip of its own, and the number of those like it."""
     layer, lines = network.layers[v], lines_of(network, v)
     kind = kind or kind_of(network, v)
     outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
     if kind == "dense":
-        times, samples, words = 1, batch, _words(network, v, plan, on_chip)
+        times, samples, words = 1, batch, words_of(network, v, plan, on_chip)
     else:
         first = network.operands[v][0]
         times, samples = layer.groups * batch, 1
         words = [((inputs, first not in on_chip, bits_of(network, first)),)]
     taps = layer.kernel[0] * layer.kernel[1]
     bits = layer.bits.weights if kind == "dense" else bits_of(network, network.operands[v][1])
-    numbers = _Numbers(layer, bits, following)
+    numbers = Numbers(layer, bits, following)
     for each, count in Counter(words).items():
         one, (channels, comes, widths) = chip.like(), zip(*each)
-        run = _Run(one, plan, lines, kind, channels, comes, widths, there, outputs, inputs, taps, samples, numbers)
-        ORDERS[plan.order](run)
-        chip.add(one, count * times)
+        run = Run(one, plan, lines, kind, channels, comes, widths, there, outputs, inputs, taps, samples, numbers)
+        yield run, count * times
 
 
-def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool, int], ...]]:
+def words_of(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list[tuple[tuple[int, bool, int], ...]]:
     """Return (channels, whether they come from DRAM, bits) of each input that a group reads.
 
     A repeated input is read once, except by groups and slices.
@@ -76,7 +92,7 @@ def _words(network: Network, v: int, plan: LayerPlan, on_chip: Set[int]) -> list
 
 
 @dataclass(frozen=True)
-class _Numbers:
+class Numbers:
     """The sizes of a layer's numbers: its weights or second operand, results and sums."""
 
     layer: Layer
@@ -105,7 +121,7 @@ class _Numbers:
 
 
 @dataclass(frozen=True)
-class _Run:
+class Run:
     """A group of a convolution, or a head of one sample, on a chip: the common part of the loops below."""
 
     chip: Chip
@@ -120,7 +136,7 @@ class _Run:
     inputs: int  #: of its reduction
     taps: int
     samples: int
-    numbers: _Numbers
+    numbers: Numbers
 
     @property
     def window_bytes(self) -> int:
@@ -207,17 +223,17 @@ class _Run:
         return height * width
 
 
-def tiles_chunks(run: _Run) -> None:
+def tiles_chunks(run: Run) -> None:
     """TK: tiles; chunks. Weights stay if there is one chunk."""
     _passing(run, run.sweep().tiles)
 
 
-def whole_chunks(run: _Run) -> None:
+def whole_chunks(run: Run) -> None:
     """WK: samples; the input whole; chunks; tiles."""
     _passing(run, 1)
 
 
-def _passing(run: _Run, often: int) -> None:
+def _passing(run: Run, often: int) -> None:
     """Count chunks that pass this many times for the samples at once."""
     found, is_cut = run.sweep(), run.plan.chunk < run.outputs
     if not is_cut:
@@ -230,7 +246,7 @@ def _passing(run: _Run, often: int) -> None:
             run.make(found, samples, outputs, times * rounds)
 
 
-def chunks_tiles(run: _Run) -> None:
+def chunks_tiles(run: Run) -> None:
     """KT: chunks; samples; tiles. KS: the same with the input whole."""
     found = run.sweep()
     for outputs, times in run.chunks():
@@ -240,7 +256,7 @@ def chunks_tiles(run: _Run) -> None:
             run.make(found, samples, outputs, rounds * times)
 
 
-def tiles_partly(run: _Run) -> None:
+def tiles_partly(run: Run) -> None:
     """TP: as TK, but the weights of some outputs stay."""
     found, kept = run.sweep(), min(run.plan.kept, run.outputs)
     run.load(range(kept), range(run.inputs), 1, "weights that stay")
@@ -253,7 +269,7 @@ def tiles_partly(run: _Run) -> None:
             run.make(found, samples, outputs, times * rounds)
 
 
-def chunks_partly(run: _Run) -> None:
+def chunks_partly(run: Run) -> None:
     """KP: as KT, but the first input rows of all samples stay over the chunks."""
     first, again = (sweep_with_rows(run.lines, run.plan.tile, run.plan.kept, each) for each in (True, False))
     chunks = sum(times for _, times in run.chunks())
@@ -269,7 +285,7 @@ def chunks_partly(run: _Run) -> None:
             run.make(first, samples, outputs, rounds * times)
 
 
-def tiles_slices(run: _Run) -> None:
+def tiles_slices(run: Run) -> None:
     """TKC: tiles; chunks; slices of the inputs, with sums of the tile's chunk."""
     found = run.sweep()
     slices = list(_alike(range(run.inputs), run.plan.slice, bool(run.there)))
@@ -285,7 +301,7 @@ def tiles_slices(run: _Run) -> None:
             run.store(samples, len(outputs), times * rounds)
 
 
-def block_slices(run: _Run) -> None:
+def block_slices(run: Run) -> None:
     """BC: blocks; chunks; slices of the inputs; inner chunks, with sums of the block's chunk."""
     slices = slices_of_words(list(run.words), run.chip.word, run.plan.slice)
     for samples, rounds in run.rounds():
@@ -296,7 +312,7 @@ def block_slices(run: _Run) -> None:
             run.store(samples, len(outputs), times * rounds)
 
 
-ORDERS: dict[str, Callable[[_Run], None]] = {
+ORDERS: dict[str, Callable[[Run], None]] = {
     "TK": tiles_chunks,
     "KT": chunks_tiles,
     "WK": whole_chunks,
@@ -319,7 +335,7 @@ def _alike(span: range, size: int, is_each: bool) -> Iterator[tuple[range, int]]
         first += length * count
 
 
-def _count_slice(run: _Run, samples: int, outputs: range, inputs: range, times: int) -> None:
+def _count_slice(run: Run, samples: int, outputs: range, inputs: range, times: int) -> None:
     """Count a slice of the inputs of all blocks, with weights of one inner chunk after the other."""
     found, blocks = run.sweep(), sweep(run.lines, run.plan.tile, "block").tiles
     ends = accumulate(run.words, initial=0)

@@ -1,0 +1,114 @@
+"""What the row operations of a subgraph need whose regions and weights are all on chip."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from simulator.accelerator import Accelerator
+from simulator.execution.cores.count import derive_team, layer_cycles, samples_of
+from simulator.execution.cores.team import Team
+from simulator.execution.count.array import array_cycles, works_of
+from simulator.execution.count.count import Count, Plan
+from simulator.execution.count.layer_facts import position_bytes, row_bytes, weight_bytes
+from simulator.execution.count.part import COLUMNS, ROWS, Part
+from simulator.execution.count.scheme import Scheme, derive_scheme
+from simulator.execution.group import group_of
+from simulator.execution.timed.needs import Input, Needs, Output, Weights
+
+EVENTS = 10_000  #: of one subgraph that a run tells apart; of more operations, neighbouring ones are taken together
+
+Rows = Mapping[int, int]  #: by tensor id, the rows that there are
+
+
+class _Held(NamedTuple):
+    """Rows after each operation, slots of each layer, and the room in a core of a row of each tensor."""
+
+    done: Sequence[Rows]
+    slots: dict[int, int]
+    room: dict[int, int]
+    whole: set[int]  #: tensors whose region has all rows
+
+
+def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, ends: Mapping[int, int]) -> Needs:
+    """Return what the row operations of a part need.
+
+    count: of the part; ends: the last step of each tensor that is kept now.
+    """
+    held, network, batch = _held(part, plan, accelerator), part.network, accelerator.batch
+    together = -(-len(held.done) * (len(part.tensors) + 1) // EVENTS)
+    done = [*held.done[together - 1 :: together]]
+    done += [held.done[-1]] if len(held.done) % together else []
+    steps = [(dict.fromkeys(part.tensors, 0), done[0]), *zip(done, done[1:])]
+    height, width = part.extent
+    inputs, outputs, first = list[Input](), list[Output](), dict[int, int]()
+    for k, (before, after) in enumerate(steps):
+        new = {u: after[u] - before[u] for u in part.tensors}
+        for u in sorted(part.loaded, key=lambda u: u not in held.whole):
+            if new[u]:
+                size = batch * new[u] * width[u] * position_bytes(network, u)
+                inputs.append(Input(k, size, new[u] * held.room[u], 0 if u in held.whole else k, ((u, after[u]),)))
+        leaving = []
+        for u in part.outputs:
+            size = batch * new[u] * width[u] * position_bytes(network, u)
+            since = ends.get(u, -1) if u in held.whole else None
+            leaving += [Output(k, size, new[u] * held.room[u], since, u, after[u])] if size else []
+        outputs += sorted(leaving, key=lambda each: -2 if each.since is None else each.since)
+        for v in part.layers:
+            if new[v]:
+                first.setdefault(v, k)
+    own, all_of_them = count.weight_bytes or 0, count.ema_weight_bytes or 1
+    weights, come, last = [], 0, len(steps) - 1
+    for k, v in sorted((k, v) for v, k in first.items()):
+        size = weight_bytes(network, v)
+        rooms = [-(-each * own // all_of_them) for each in (come, come + size)]
+        weights += [Weights(k, v, size, rooms[1] - rooms[0], last)] if size else []
+        come += size
+    slots = {v: [0, *(total * rows[v] // height[v] for rows in done)] for v, total in held.slots.items()}
+    return Needs(slots, inputs, weights, outputs, count.activation_bytes or 0, count.crossbar_bytes or 0)
+
+
+def _held(part: Part, plan: Plan, accelerator: Accelerator) -> _Held:
+    technology = accelerator.technology
+    per_cycle = accelerator.cores * technology.dram_bytes_per_cycle
+    if accelerator.cores > 1:
+        team = derive_team(part, plan, accelerator)
+        cycles, samples = layer_cycles(team, technology), max(samples_of(plan, accelerator))
+        return _with_rows(team.scheme, team, {v: samples * each * per_cycle for v, each in cycles.items()})
+    one = part if plan.channel_groups == 1 else group_of(part, plan.channel_groups)
+    scheme = derive_scheme(one, plan.tile, technology.channel_alignment, plan.at_once)
+    often = accelerator.batch * plan.channel_groups
+    cycles = {v: sum(array_cycles(work, technology) for work in works_of(one.network, v)) for v in one.layers}
+    found = _with_rows(scheme, None, {v: often * each * per_cycle for v, each in cycles.items()})
+    if one is part:
+        return found
+    names = {one.network.index[part.name(u)]: u for u in part.tensors}
+    done = [{names[u]: count for u, count in rows.items()} for rows in found.done]
+    slots, room = ({names[u]: size for u, size in each.items()} for each in (found.slots, found.room))
+    return _Held(done, slots, room, {names[u] for u in found.whole})
+
+
+def _with_rows(scheme: Scheme, team: Team | None, slots: dict[int, int]) -> _Held:
+    part, cells = scheme.part, scheme.cells
+    width = part.extent[COLUMNS]
+    room, whole = {}, set(part.lies.on_chip)
+    for u in part.tensors:
+        if team is None:
+            sizes = [(width[u], cells[u])]
+        else:
+            sizes = [(share.extent(u), each[u]) for share, each in zip(team.shares, team.cells)]
+        room[u] = max(across * row_bytes(each.channels, each.bits) * each.samples for across, each in sizes)
+        if all(each.rows >= part.extent[ROWS][u] and each.columns >= across for across, each in sizes):
+            whole.add(u)
+    return _Held(list(_rows_done(scheme)), slots, room, whole)
+
+
+def _rows_done(scheme: Scheme) -> Iterator[Rows]:
+    """Yield the rows that there are after each operation: what starts at the same time is one."""
+    done: dict[int, int] = dict.fromkeys(scheme.part.tensors, 0)
+    last = None
+    for time, event in scheme.rows.timed({u: cells.rows for u, cells in scheme.cells.items()}):
+        if last is not None and time != last:
+            yield dict(done)
+        done[event.tensor], last = event.stop, time
+    yield done

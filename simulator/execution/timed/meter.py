@@ -1,0 +1,97 @@
+"""A chip that says step by step what the loops of a layer load, hold and store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from simulator.execution.layer.common.chip import Chip, Memory
+
+
+class Step(NamedTuple):
+    """A step of the loops: bytes that cross to DRAM, room in a core, and work in any unit."""
+
+    input_bytes: int
+    input_room: int
+    weight_bytes: int  #: that are there until the next ones come
+    staying_bytes: int  #: weights that are there until others stay
+    work: int
+    output_bytes: int
+    output_room: int
+    turn: int = 0  #: how often the input has come whole; all of it has its room then
+
+
+class _Counted(Memory):
+    """A memory that adds up what is held in it, by what it is for."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, float("inf"))
+        self.inputs = self.results = 0
+
+    def take(self, region: str, size: int) -> None:
+        """Add this up."""
+        if region in ("output", "sums", "scores", "statistics", "E", "D"):
+            self.results += size * (region == "output")
+        else:
+            self.inputs += size
+
+    def give(self, region: str, size: int) -> None:
+        """Nothing is held."""
+
+
+class Meter(Chip):
+    """A chip whose counters are read after each step."""
+
+    def __init__(self, word: int, has_results: bool = True, is_written: bool = True) -> None:
+        super().__init__(word=word, has_results=has_results, is_written=is_written)
+        self.activations = self.counted = _Counted("activation")
+        self.staying = self.turn = 0
+        self._last = (0, 0, 0, 0, 0, 0)
+
+    def like(self) -> Meter:
+        """Return this chip: parts run one after the other."""
+        return self
+
+    def stay(self) -> None:
+        """Let all weights stay that have come since the last step."""
+        self.staying = self.ema_weights - (self._last[2] - self._last[3])
+
+    def step(self, work: int) -> Step:
+        """Return what has moved since the last step."""
+        counted = self.counted
+        now = self.ema_inputs, counted.inputs, self.ema_weights, self.staying, self.ema_outputs, counted.results
+        inputs, room, weights, staying, outputs, leaving = (a - b for a, b in zip(now, self._last))
+        self._last = now
+        return Step(inputs, room, weights - staying, staying, work, outputs, leaving, self.turn)
+
+
+def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
+    """Yield the steps, so many neighbouring ones as one."""
+    held: list[Step] = []
+    for each in steps:
+        held.append(each)
+        if len(held) == count:
+            yield _sum(held)
+            held = []
+    if held:
+        yield _sum(held)
+
+
+def _sum(steps: list[Step]) -> Step:
+    return Step(*map(sum, zip(*steps)))._replace(turn=steps[0].turn)
+
+
+def split(step: Step, sizes: Sequence[int]) -> Iterator[Step]:
+    """Yield a step in parts of these sizes; inputs come with the first, results leave with the last."""
+    total, done = sum(sizes), 0
+    for size in sizes:
+        weights, staying, work = (
+            each * (done + size) // total - each * done // total
+            for each in (step.weight_bytes, step.staying_bytes, step.work)
+        )
+        is_first, is_last = not done, done + size == total
+        yield Step(
+            step.input_bytes * is_first, step.input_room * is_first, weights, staying, work,
+            step.output_bytes * is_last, step.output_room * is_last, step.turn,
+        )  # fmt: skip
+        done += size
