@@ -13,7 +13,8 @@ from tests.helpers.search_graphs import chain, dag, diamond
 
 SMALL = 2_000  #: samples
 NETWORKS = (
-    "vgg16", "resnet50", "googlenet", "densenet121", "resnext50", "l_raspp", "fcn", "s3d", "whisper_tiny", "encoder_stack",
+    "vgg16", "resnet50", "googlenet", "densenet121", "resnext50",
+    "l_raspp", "fcn", "s3d", "whisper_tiny", "encoder_stack",
 )  # fmt: skip
 
 
