@@ -330,6 +330,19 @@ class Accelerator:
         return self.cores // min(self.cores, self.batch)
 
     @property
+    def macs_per_cycle(self) -> int:
+        """MACs of 8-bit numbers that the PE arrays of all cores can do in a cycle."""
+        array = self.technology
+        return self.cores * array.pe_rows * array.pe_columns * array.pe_inputs * array.pe_outputs
+
+    def utilization(self, macs: int, cycles: float) -> float:
+        """Return the share of the MACs possible in these cycles that is done; macs: of one sample of the batch.
+
+        At most 1: the MACs of a transposed convolution are published with those whose results its padding cuts off.
+        """
+        return min(1.0, self.batch * macs / (self.macs_per_cycle * cycles))
+
+    @property
     def dram_bytes_per_cycle(self) -> int:
         """DRAM bandwidth of all cores together."""
         return self.technology.dram_bytes_per_cycle * self.cores

@@ -24,6 +24,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost, costs_text, subgraph_cost
 from simulator.timing import Simulation, simulate
+from simulator.units import ENERGY
 from workloads.display import html
 from workloads.errors import check_type
 from workloads.network.layers.types import Experts
@@ -46,11 +47,11 @@ class Evaluation:
     >>> vgg = workloads.load("vgg16")
     >>> found = evaluate(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=2 * MiB))
     >>> found
-    Evaluation(vgg16, 21 subgraphs, 168,667,816 B EMA, 22.09 mJ, 23,336,062 cycles)
+    Evaluation(vgg16, 21 subgraphs, 168,667,816 B EMA, 22.090 mJ, 23,336,062 cycles)
     >>> print(found.summary())
     vgg16 in 21 subgraphs, exact tile rule
       EMA      168,667,816 B: weights 138,344,128 B, inputs 15,236,608 B, outputs 15,087,080 B
-      energy   22.09 mJ
+      energy   22.090 mJ
       latency  23,336,062 cycles; 15,344,448 of computing
     >>> found.to_frame()[["layers", "ema_bytes"]].head(2)
         layers  ema_bytes
@@ -131,6 +132,20 @@ class Evaluation:
         """Latency of the simulation: one DRAM channel in order, working ahead only into free room; infinite if none."""
         return self.simulation.cycles if self.fits else math.inf
 
+    @property
+    def utilization(self) -> float:
+        """MACs done over those that the PE arrays of all cores can do in compute_cycles."""
+        return self._utilization(self.compute_cycles)
+
+    @property
+    def utilization_executed(self) -> float:
+        """The same of latency_executed_cycles."""
+        return self._utilization(self.latency_executed_cycles)
+
+    def _utilization(self, cycles: float) -> float:
+        assert self.source is not None, "evaluate() made it"
+        return self.accelerator.utilization(self.source[0].macs, cycles)
+
     def summary(self) -> str:
         """Return the totals as a few lines of text, or why the partition cannot run."""
         if not self.fits:
@@ -144,7 +159,7 @@ class Evaluation:
             f"  EMA      {self.ema_bytes:,} B: weights {weights}, inputs {inputs}, outputs {outputs}",
             *kept,
             *(f"  experts  {each.said(tokens)}" for each, tokens in self._mixtures()),
-            f"  energy   {self.energy_pj / 1e9:.4g} mJ",
+            f"  energy   {ENERGY.text(self.energy_pj)}",
             f"  latency  {self.latency_cycles:,.0f} cycles; {self.compute_cycles:,} of computing",
         ])  # fmt: skip
 
@@ -212,6 +227,8 @@ _TOTALS = (
     "compute_cycles",
     "latency_cycles",
     "latency_executed_cycles",
+    "utilization",
+    "utilization_executed",
     "bandwidth_mean_bytes_per_cycle",
     "bandwidth_peak_bytes_per_cycle",
 )
@@ -273,9 +290,10 @@ def summarize(priced: PricedPartition) -> Evaluation:
         for step, (group, price) in enumerate(zip(names, priced.prices))
         if isinstance(price, Shortage)
     )
+    spares = priced.partition.spare or (0,) * len(names)
     subgraphs = tuple(
-        subgraph_cost(group, model, price, accelerator, keeps)
-        for group, model, price in zip(names, priced.models, priced.prices)
+        subgraph_cost(group, model, price, accelerator, keeps, spare)
+        for group, model, price, spare in zip(names, priced.models, priced.prices, spares)
         if isinstance(price, Price)
     )
     if failed:

@@ -9,8 +9,10 @@ import re
 from fractions import Fraction
 
 from simulator.accelerator import MAX_CAPACITY
+from simulator.units import TRAFFIC
 
-UNITS = {"": 1, "B": 1, "BYTES": 1, "KB": 2**10, "KIB": 2**10, "MB": 2**20, "MIB": 2**20, "GB": 2**30, "GIB": 2**30}
+UNITS = {"": 1, "BYTES": 1} | {name: int(size) for name, size in TRAFFIC.sizes.items()}
+UNITS |= {f"{name[0]}IB": UNITS[name] for name in ("KB", "MB", "GB")}
 
 _SIZE = re.compile(r"([0-9]{1,20}(?:\.[0-9]{1,20})?|[0-9]{1,3}(?:,[0-9]{3}){1,6}(?:\.[0-9]{1,20})?) ?([A-Za-z]*)")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, NamedTuple, Protocol
 
@@ -13,7 +13,9 @@ from simulator.model.price import Price
 from simulator.model.pricing import SubgraphModel
 from simulator.model.subgraph.regions import Region
 from simulator.partition.intervals import KeptInterval
+from simulator.units import ENERGY
 from workloads.display import span
+from workloads.network.network import Network
 
 
 @dataclass(frozen=True)
@@ -28,7 +30,7 @@ class SubgraphCost:
     >>> chip = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)
     >>> first = evaluate(vgg, Partition.from_groups(vgg, [["conv1_1..pool1"]]), chip).subgraphs[0]
     >>> first
-    SubgraphCost(conv1_1 .. pool1 (3): tile 14x112, 991,936 B EMA, 0.7158 mJ, 2,082,304 cycles)
+    SubgraphCost(conv1_1 .. pool1 (3): tile 14x112, 991,936 B EMA, 0.716 mJ, 2,082,304 cycles)
     >>> first.regions["conv1_1"]
     Region(main=(30, 224), side=(0, 0), main_bytes=430080, side_bytes=0)
     """
@@ -49,8 +51,10 @@ class SubgraphCost:
     loops: LoopPlan | None = None  #: how a single layer runs; None where all regions and weights are held
     regions: Mapping[str, Region] = field(default_factory=dict, compare=False)  #: MAIN and SIDE by tensor
     kept_bytes: int | None = None  #: of one core, of tensors that stay on chip; None in a plan that keeps none
+    spare_bytes: int = 0  #: left free for weights of later subgraphs
     scheme: str = ""  #: how several cores share it: channels, rotated, held, alone; of one core none
     crossbar_bytes: int = 0  #: that pass from core to core
+    utilization: float = 0.0  #: MACs done over those that the PE arrays of all cores can do in compute_cycles
 
     def __repr__(self) -> str:
         tile = f"tile {self.tile[0]}x{self.tile[1]}"
@@ -61,6 +65,8 @@ class SubgraphCost:
         content = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "regions"}
         if self.kept_bytes is None:
             del content["kept_bytes"]
+        if not self.spare_bytes:
+            del content["spare_bytes"]
         if not self.scheme:
             del content["scheme"], content["crossbar_bytes"]
         loops = None if self.loops is None else self.loops.choices()
@@ -137,16 +143,30 @@ class Costs(Protocol):
 
 def costs_text(priced: Costs) -> str:
     """Return EMA, energy and latency on one line."""
-    return f"{priced.ema_bytes:,} B EMA, {priced.energy_pj / 1e9:.4g} mJ, {priced.latency_cycles:,.0f} cycles"
+    return f"{priced.ema_bytes:,} B EMA, {ENERGY.text(priced.energy_pj)}, {priced.latency_cycles:,.0f} cycles"
+
+
+def clipped(tile: tuple[int, int], network: Network, layers: Iterable[str]) -> tuple[int, int]:
+    """Return a tile of the subgraph of these layers as it runs: no larger than the largest map that none of them reads.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> clipped((64, 64), workloads.load("vgg16"), ["conv5_3", "pool5"])
+    (7, 7)
+    """
+    own = {network.index[name] for name in layers}
+    last = [network.layers[v] for v in own if not own & set(network.consumers[v])]
+    return min(tile[0], max(each.height for each in last)), min(tile[1], max(each.width for each in last))
 
 
 def subgraph_cost(
-    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool
+    names: tuple[str, ...], model: SubgraphModel, price: Price, accelerator: Accelerator, keeps: bool, spare: int = 0
 ) -> SubgraphCost:
-    """Return the cost of a priced subgraph; keeps: whether the plan keeps tensors on chip."""
+    """Return the cost of a priced subgraph; keeps: whether the plan keeps tensors on chip; spare: bytes left free."""
     totals = total([price], accelerator)
     breakdown = energy_breakdown(totals, accelerator)
-    tensors = model.rules.geometry.network.tensors
+    tensors, layers = model.rules.geometry.network.tensors, model.rules.geometry.network.layers
     return SubgraphCost(
         names, price.tile, price.activation_bytes, price.weight_bytes,
         price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes, price.ema_bytes,
@@ -158,5 +178,6 @@ def subgraph_cost(
             if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
         },
         price.kept_bytes if keeps else None,
-        price.scheme, price.crossbar_bytes,
+        spare, price.scheme, price.crossbar_bytes,
+        accelerator.utilization(sum(layers[v].macs for v in model.subgraph.layers), price.compute_cycles),
     )  # fmt: skip

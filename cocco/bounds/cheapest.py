@@ -37,7 +37,7 @@ from cocco.search.exact.window import GROWTH, ROUNDS, SLACK, Limits, Place, Way,
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import first_of, twin_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
-from simulator.model.cost import METRICS, Totals, total
+from simulator.model.cost import Totals, total
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price
 from simulator.partition.partition import Partition
@@ -161,7 +161,7 @@ def _patterns(
     part, twin = part_of(problem, i), None
     if engine_name(engine, problem) != "reference":
         twin = partial(twin_of(part).pattern_left, part, PRICE_STEPS)
-    patterns, steps = patterns_of(question, problem.objective.metric == "ema", most, twin)
+    patterns, steps = patterns_of(question, problem.objective.metrics == ("ema",), most, twin)
     problem.memo[key] = patterns, steps, most
     return patterns, steps
 
@@ -248,8 +248,8 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
     (network,), (rules,) = part.networks, part.rules
     layers, crossings = floors(part)
     costs = SubgraphCosts(part)
-    machine, metric = part.accelerator, part.objective.metric
-    more_room_pays = machine.cores == 1 and machine.mapper.is_flat and part.chosen_by in (None, metric)
+    machine, metrics = part.accelerator, part.objective.metrics
+    more_room_pays = machine.cores == 1 and machine.mapper.is_flat and metrics == (part.metric,)
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
@@ -257,13 +257,12 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
         alike=kinds_of(network), connected=machine.connection, may_hold=costs.may_hold,
         nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]),
     )  # fmt: skip
-    return with_forced(question, part.objective.metric == "ema", part.models[0].alike.key)
+    return with_forced(question, metrics == ("ema",), part.models[0].alike.key)
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
     """Return a function that prices a step in the metric of the problem."""
-    machine = problem.accelerator
-    metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
+    machine, metric, (weight,) = problem.accelerator, problem.objective.of, problem.objective.weights
     totals = kept_price(problem)
 
     def readable(step: KeptStep) -> float:

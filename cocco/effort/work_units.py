@@ -171,7 +171,8 @@ def _encoded(value: Any) -> Any:
         return {"dict": [[name, _encoded(each)] for name, each in value.items()]}
     if isinstance(value, Partition):
         spans = [list(interval.span) for interval in value.keep]
-        return {"plan": [value.network_name, list(map(list, value.subgraphs)), value.metric, spans, [*value.schemes]]}
+        groups, said = list(map(list, value.subgraphs)), ([*value.schemes], [*value.spare])
+        return {"plan": [value.network_name, groups, value.metric, spans, *said]}
     if isinstance(value, Settings):
         return {"settings": repr(value)}
     if isinstance(value, Problem):
@@ -192,8 +193,8 @@ def _decoded(content: Any, networks: Mapping[str, Network]) -> Any:
         return content
     ((name, inner),) = content.items()
     if name == "plan":
-        network, groups, metric, spans, schemes = inner
-        return Partition.from_ids(networks[network], groups, metric, [tuple(span) for span in spans], schemes)
+        network, groups, metric, spans, *said = inner
+        return Partition.from_ids(networks[network], groups, metric, [tuple(span) for span in spans], *said)
     if name == "array":
         kind, shape, text = inner
         return np.frombuffer(bytearray(b64decode(text)), kind).reshape(shape)
@@ -214,7 +215,7 @@ def _problem(problem: Problem) -> list[Any]:
     sizes = {name: list(each) for name, each in problem.buffers.items()}
     return [
         [network.name for network in problem.networks], sizes,
-        [objective.metric, objective.alpha, list(objective.weights), objective.count],
+        [objective.metric, objective.alpha, list(objective.weights), objective.count, [*map(list, objective.also)]],
         problem.tile_rule, problem.chosen_by, problem.keep,
         [machine.global_buffer, machine.weight_buffer, machine.shared_buffer, machine.cores, machine.batch],
     ]  # fmt: skip

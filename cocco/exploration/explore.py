@@ -17,7 +17,7 @@ from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
-from cocco.problem.names import HardwareMethod, Keep, Metric, SpaceMethod
+from cocco.problem.names import HardwareMethod, Keep, Metric, Minimized, SpaceMethod
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Space
 from simulator.accelerator import Accelerator, Machine, machine_of
@@ -36,7 +36,7 @@ def partition(
     accelerator: Accelerator,
     *,
     method: HardwareMethod = "auto",
-    metric: Metric = DEFAULT_METRIC,
+    metric: Minimized = DEFAULT_METRIC,
     tile_rule: TileRule = "exact",
     keep: Keep | None = None,
     effort: Effort | LevelName | None = None,
@@ -56,7 +56,8 @@ def partition(
         "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (a proof), "greedy"
         (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
     metric
-        What to minimize: "ema" (off-chip bytes), "energy" (pJ) or "latency-sum" (cycles).
+        What to minimize: "ema" (off-chip bytes), "energy" (pJ), "latency" (cycles as executed, with the method "auto")
+        or "latency-sum" (cycles, the paper's sum over subgraphs).
     tile_rule
         As in `simulator.evaluate`.
     keep
@@ -95,9 +96,19 @@ def partition(
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
     chosen = effort_of(effort, fields)
     kept = kept_or_not(keep, accelerator)
-    problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
+
+    def solved(metric: Metric, effort: Effort) -> Result:
+        problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
+        return _search(problem, method, effort)
+
     with helped(chosen):
-        return _search(problem, method, chosen)
+        if metric != "latency":
+            return solved(metric, chosen)
+        if method != "auto":
+            raise ValueError(f"method must be 'auto' with metric 'latency', got {method!r}")
+        from cocco.exploration.fastest import fastest
+
+        return fastest(network, accelerator, tile_rule, kept, chosen, solved)
 
 
 def explore(
@@ -247,7 +258,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
     found = answer.answer(method, question, effort.prove) if is_kept else methods.answer(method, question)
     if effort.prove:
         return methods.certified(question.problem, found, question.share(EFFORT))
-    if is_kept and method == "auto" and has_solvers():
+    if method == "auto" and has_solvers():
         return methods.certified(question.problem, found, quick_effort(question.samples))
     return found
 

@@ -21,7 +21,7 @@ from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import of_value
-from cocco.exploration.memories.limits import Judge, KeptPoints, bounds_of, proven
+from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, proven
 from cocco.exploration.pareto import front_question
 from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
@@ -116,17 +116,18 @@ def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
     if not len(cloud.values):
         return _of_one(asked, cloud, judge)
     cloud.wanted = question.samples
-    lower: float | None = None
-    status: Status = "stopped"
+    found = ProvenLimits(math.inf, "stopped", 0.0)
     try:
         if is_focused and not cloud.is_stopped:
             _focus(question, cloud, judge)
         if not cloud.is_stopped:
-            lower, status = proven(question, judge, _Priced(question.problem, cloud, judge))
+            found = proven(question, judge, _Priced(question.problem, cloud, judge))
     except KeyboardInterrupt:
         pass
     point = point_of(cloud, _best(judge, cloud))
-    return _answer(question, cloud, judge, point, None if lower == math.inf else lower, status)
+    return _answer(
+        question, cloud, judge, point, None if found.lower == math.inf else found.lower, found.status, found.excess
+    )
 
 
 def _of_one(question: Question, cloud: Cloud, judge: Judge) -> Limited:
@@ -219,6 +220,9 @@ class _Priced:
         found: list[float] = self.cloud.values[_best(self.judge, self.cloud)].tolist()
         return found
 
+    def valued(self, problem: Problem, metric: Metric) -> Problem:
+        return of_value(problem, metric)  # tiles as the samples have them
+
     def below(self, _: Metric) -> float:
         return math.inf
 
@@ -240,9 +244,9 @@ def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
     assert known is not None, "a plan runs"
     found, samples = KeptPoints(judge, known), plain.samples
     try:
-        lower, status = proven(question, judge, found)
+        lower, status, excess = proven(question, judge, found)
     except KeyboardInterrupt:
-        lower, status = math.inf, "stopped"
+        lower, status, excess = math.inf, "stopped", 0.0
     points = found.found
     point = min([known, *points], key=lambda each: judge.key(each.values))
     if status in ("feasible", "gave_up"):
@@ -267,14 +271,17 @@ def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
         samples=samples,
         best=point if judge.excess(point.values) <= 1 else None,
         nearest=point,
+        excess=judge.excess(point.values),
         lower_bound=None if lower == math.inf else lower,
+        least_excess=excess,
         points=with_points(plain.points, plain.objectives, points),
     )
 
 
 def _answer(
-    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status
-) -> Limited:
+    question: Question, cloud: Cloud, judge: Judge, point: FrontPoint | None, lower: float | None, status: Status,
+    excess: float = 0.0,
+) -> Limited:  # fmt: skip
     problem, keeps = question.problem, point is not None and judge.excess(point.values) <= 1
     return Limited(
         minimize=judge.plane.names[judge.target],
@@ -288,6 +295,8 @@ def _answer(
         best=point if keeps else None,
         nearest=point,
         lower_bound=lower,
+        excess=None if point is None else judge.excess(point.values),
+        least_excess=excess,
         engine=cloud.breeder.name,
         points=cloud.points(),
     )

@@ -65,7 +65,7 @@ def load_partition(
     if found.rest == "greedy" and accelerator is None:
         raise PartitionError(f"{path}: 'rest: greedy' needs given hardware, which decides what is fused")
     try:
-        plan = Partition.from_groups(network, found.groups, metric, found.keep, found.schemes)  # type: ignore[arg-type]  # it checks
+        plan = Partition.from_groups(network, found.groups, metric, *found.of_groups)  # type: ignore[arg-type]  # it checks
         groups = named_groups(network, found.groups)
     except PartitionError as error:
         raise PartitionError(f"{path}: {error}") from None

@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import cast, get_args
+from typing import NamedTuple, cast, get_args
 
 from cocco.problem.names import Metric
+from simulator.units import AREA, CYCLES, ENERGY, PER_CYCLE, POWER, SIZE, TIME, TRAFFIC, Quantity
+
+
+class Clock(NamedTuple):
+    """A unit that the clock makes one of the model."""
+
+    size: float  #: at 1 GHz, in the unit of the model
+    power: int  #: of the clock in GHz with which it grows
+    is_rate: bool = False  #: whether it counts samples in this time, not times
+
+    def limit(self, number: float, clock_ghz: float, batch: int) -> float:
+        """Return the most that a number of this unit allows, in the unit of the model."""
+        return self.size * (batch / number if self.is_rate else number) * clock_ghz**self.power
 
 
 @dataclass(frozen=True)
@@ -16,18 +29,17 @@ class Criterion:
     column: str  #: in tables, the key in JSON, and of a metric the field of Evaluation
     unit: str  #: of that number
     title: str  #: in words, on an axis
-    shown: str  #: the unit for people
-    scale: float  #: number in `unit` x scale = number in `shown`
-    clocked: Mapping[str, tuple[float, int]] = field(default_factory=dict)
-    """Units that the clock makes `unit`: how much of it at 1 GHz, and with which power of the clock that grows."""
+    quantity: Quantity  #: the units for people
+    clocked: Mapping[str, Clock] = field(default_factory=dict)  #: units that the clock makes `unit`
 
     @property
     def units(self) -> dict[str, float]:
         """What a number on the command line may be given in -> how much of `unit` it is; "" is `unit`."""
-        return {"": 1.0, self.unit: 1.0, self.shown: float(round(1 / self.scale))}
+        return {"": 1.0, self.unit: 1.0, **self.quantity.sizes}
 
 
-TIMES = {"s": (1e9, 1), "ms": (1e6, 1), "us": (1e3, 1), "ns": (1.0, 1)}  #: in cycles, as `clocked` of Criterion
+TIMES = {unit.name: Clock(unit.size, 1) for unit in reversed(TIME)}  #: in cycles
+FPS = {"fps": Clock(1e9, 1, is_rate=True)}  #: of samples: N fps are batch / N seconds for a batch
 
 #: Over the networks by their weights: capacity of all buffers of one core (BUF_SIZE of Formula 2); energy, EMA and
 #: latency as in Formula 1; area and leakage of the buffers of all cores; bandwidth, EMA over the cycles of computing:
@@ -35,15 +47,15 @@ TIMES = {"s": (1e9, 1), "ms": (1e6, 1), "us": (1e3, 1), "ns": (1.0, 1)}  #: in c
 #: several cores cycles are those of the way that takes each layer least: no plan computes in fewer, so what is said is
 #: enough for it. On one core they are the same for every plan.
 CRITERIA = {
-    "capacity": Criterion("capacity_bytes", "bytes", "capacity of one core", "KB", 2.0**-10),
-    "energy": Criterion("energy_pj", "pJ", "energy", "mJ", 1e-9),
-    "ema": Criterion("ema_bytes", "bytes", "off-chip traffic", "MB", 2.0**-20),
-    "latency-sum": Criterion("latency_cycles", "cycles", "latency sum", "million cycles", 1e-6, TIMES),
-    "latency": Criterion("latency_executed_cycles", "cycles", "executed latency", "million cycles", 1e-6, TIMES),
-    "area": Criterion("area_mm2", "mm2", "buffer area", "mm2", 1.0),
-    "leakage": Criterion("leakage_mw", "mW", "buffer leakage", "mW", 1.0),
+    "capacity": Criterion("capacity_bytes", "bytes", "capacity of one core", Quantity(SIZE[:2])),
+    "energy": Criterion("energy_pj", "pJ", "energy", ENERGY),
+    "ema": Criterion("ema_bytes", "bytes", "off-chip traffic", TRAFFIC),
+    "latency-sum": Criterion("latency_cycles", "cycles", "latency sum", CYCLES, TIMES | FPS),
+    "latency": Criterion("latency_executed_cycles", "cycles", "executed latency", CYCLES, TIMES | FPS),
+    "area": Criterion("area_mm2", "mm2", "buffer area", AREA),
+    "leakage": Criterion("leakage_mw", "mW", "buffer leakage", POWER),
     "bandwidth": Criterion(
-        "bandwidth_bytes_per_cycle", "bytes per cycle", "DRAM bandwidth", "bytes per cycle", 1.0, {"GB/s": (1.0, -1)}
+        "bandwidth_bytes_per_cycle", "bytes per cycle", "DRAM bandwidth", PER_CYCLE, {"GB/s": Clock(1.0, -1)}
     ),
 }
 METRICS: tuple[Metric, ...] = get_args(Metric)  #: what a partition decides: Formula 1

@@ -16,14 +16,14 @@ from cocco.problem.criteria import CRITERIA, METRICS, TIMES
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
+from simulator.units import ENERGY, TRAFFIC, Quantity
 from workloads.errors import shown
 
-SIZES = {"B": 1.0, "KB": 2.0**10, "MB": 2.0**20}  #: of buffer, bytes
+SIZES = Quantity(TRAFFIC[:3]).sizes  #: of buffer, bytes
 AREA = "mm2"
 DEFAULT_ALPHA = 0.002  #: Cocco, Sec. 5.3.1
 LEAST, MOST = 1e-15, 1e30  #: what a byte or a mm2 may be worth; our choice: alpha and costs stay finite
-ENERGIES = {"pJ": 1.0, "nJ": 1e3, "uJ": 1e6, "mJ": 1e9}
-UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGIES, "ema": SIZES, "latency-sum": {"cycles": 1.0}}
+UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGY.sizes, "ema": SIZES, "latency-sum": {"cycles": 1.0}}
 
 _EXAMPLES: dict[Metric, str] = {
     "energy": "500pJ/B or 2mJ/mm2", "ema": "30B/B or 20MB/mm2", "latency-sum": "4cycles/B or 3ms/mm2",
@@ -42,7 +42,7 @@ class Exchange:
     >>> found.per_byte, round(found.per_mm2 / 1e9, 3)
     (500.0, 0.437)
     >>> print(found)
-    a byte of buffer is worth 500 pJ, a mm2 0.4369 mJ
+    a byte of buffer is worth 500 pJ, a mm2 0.437 mJ
     """
 
     metric: Metric
@@ -66,7 +66,7 @@ class Exchange:
         words = f"a byte of buffer is worth {self.per_byte:.4g} {'B' if self.metric == 'ema' else unit.unit}"
         if self.per_mm2 is None:
             return words
-        return f"{words}, a mm2 {self.per_mm2 * unit.scale:.4g} {unit.shown}"
+        return f"{words}, a mm2 {unit.quantity.text(self.per_mm2)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return what a byte and a mm2 are worth, with the unit."""
@@ -118,7 +118,7 @@ def worth_of(text: str, metric: Metric, clock_ghz: float) -> tuple[float, str]:
     """Return what buffer is worth in the unit of a metric, and whether that is for a byte ("B") or a mm2."""
     units = dict(UNITS[metric])
     if metric == "latency-sum":
-        units |= {unit: cycles * clock_ghz for unit, (cycles, _) in TIMES.items()}
+        units |= {name: unit.limit(1, clock_ghz, 1) for name, unit in TIMES.items()}
     match = _EXCHANGE.fullmatch(text) if isinstance(text, str) else None
     if match is None or match[2] not in units or match[3] not in (*SIZES, AREA):
         raise ValueError(

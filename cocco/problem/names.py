@@ -6,6 +6,9 @@ from typing import Literal
 
 from simulator.metrics import Metric as Metric
 
+Minimized = Metric | Literal["latency"]
+"""What a partition can be searched for: a metric, or the latency that is executed, which is no sum over subgraphs."""
+
 Keep = Literal["auto", "none"]
 """Whether tensors may stay on chip between subgraphs: where that is proven to pay, or never, as in the paper."""
 

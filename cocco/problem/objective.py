@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -22,19 +22,22 @@ assert set(get_args(Metric)) == METRICS.keys()
 class Objective:
     """Formula 1, a weighted sum over the networks; with alpha, Formula 2: BUF_SIZE + alpha * Formula 1.
 
-    metric: "ema" (bytes), "energy" (pJ) or "latency-sum" (cycles). alpha: in bytes per unit of the metric, None for
-    Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all cores. Raises ValueError that names
-    the field, the rule and the value.
+    metric: "ema" (bytes), "energy" (pJ), "latency-sum" or, where plans are judged, "latency" (cycles). alpha: in bytes
+    per unit of the metric, None for Formula 1. count: whether BUF_SIZE is what one core has, as in the paper, or all
+    cores. also: other metrics that are added, and how much of `metric` a unit of each is worth: so plans are weighed
+    that keep limits (our extension). Raises ValueError that names the field, the rule and the value.
     """
 
     metric: Metric
     alpha: float | None
     weights: tuple[float, ...]
     count: Count = "one"
+    also: tuple[tuple[Metric, float], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.metric not in METRICS:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
+        known = METRICS if self.alpha is not None else (*METRICS, "latency")
+        if self.metric not in known:
+            raise ValueError(f"metric must be one of {', '.join(known)}, got {self.metric!r}")
         if self.count not in get_args(Count):
             raise ValueError(f"count must be one of {', '.join(get_args(Count))}, got {self.count!r}")
         if self.alpha is not None and not (_is_number(self.alpha) and self.alpha >= 0):
@@ -48,12 +51,24 @@ class Objective:
 
     def value(self, totals: Sequence[Totals], accelerator: Accelerator) -> float:
         """Return Formula 1 of these totals, one per network."""
-        metric = METRICS[self.metric]
-        return self._weighted([metric(total, accelerator) for total in totals])
+        return self._weighted([self.of(total, accelerator) for total in totals])
+
+    def of(self, totals: Totals, accelerator: Accelerator) -> float:
+        """Return what is summed up of one network, without its weight."""
+        return self._added(lambda metric: METRICS[metric](totals, accelerator))
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """All metrics that count."""
+        return (self.metric, *[name for name, _ in self.also])
 
     def judged(self, evaluations: Sequence[Evaluation]) -> float:
         """Return Formula 1 as the simulator prices it, one evaluation per network."""
-        return self._weighted([getattr(evaluation, CRITERIA[self.metric].column) for evaluation in evaluations])
+
+        def of(evaluation: Evaluation) -> float:
+            return self._added(lambda metric: getattr(evaluation, CRITERIA[metric].column))
+
+        return self._weighted(list(map(of, evaluations)))
 
     def cost(self, value: float, accelerator: Accelerator) -> float:
         """Return Formula 2 for a value of Formula 1, or the value itself on given hardware.
@@ -65,6 +80,12 @@ class Objective:
     def buffer_bytes(self, accelerator: Accelerator) -> int:
         """Return BUF_SIZE of Formula 2: the bytes of all buffers of one core, or of all cores."""
         return accelerator.buffer_bytes * (accelerator.cores if self.count == "all" else 1)
+
+    def _added(self, value_of: Callable[[Metric], float]) -> float:
+        value = value_of(self.metric)
+        for metric, worth in self.also:
+            value += worth * value_of(metric)
+        return value
 
     def _weighted(self, values: Sequence[float]) -> float:
         total = 0.0

@@ -178,7 +178,7 @@ def closed_form(
     >>> from simulator.mapping import LayerShape, closed_form
     >>> axes, cost = closed_form(LayerShape(r=3, s=3, p=14, q=14, c=256, k=256))
     >>> axes, cost
-    (('C', 'C'), LayerCost(112,896 cycles, 100.0% of the lanes, 109 uJ))
+    (('C', 'C'), LayerCost(112,896 cycles, 100.0% of the lanes, 0.109 mJ))
     """
     core = core or Core()
     best = min(

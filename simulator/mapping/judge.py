@@ -15,6 +15,7 @@ from simulator.mapping.architecture import Architecture
 from simulator.mapping.nest import LayerMapping
 from simulator.mapping.shapes import LOOPS, RELEVANT, TENSORS, LayerShape
 from simulator.technology import MAC_PJ, Technology
+from simulator.units import ENERGY
 
 Accesses = dict[str, dict[str, tuple[int, int]]]
 
@@ -42,7 +43,7 @@ class LayerCost:
     excess: Mapping[tuple[int, str], float] | None = None  #: (level, tensor) -> words needed over words there
 
     def __repr__(self) -> str:
-        costs = f"{self.cycles:,.0f} cycles, {self.utilization:.1%} of the lanes, {self.energy_pj / 1e6:.4g} uJ"
+        costs = f"{self.cycles:,.0f} cycles, {self.utilization:.1%} of the lanes, {ENERGY.text(self.energy_pj)}"
         return f"LayerCost({costs})" if self.valid else f"LayerCost(not valid: {self.violations[0]})"
 
     def to_json(self) -> dict[str, Any]:
@@ -122,7 +123,7 @@ def evaluate(
     ... ), macs=4)
     >>> mapping = LayerMapping.of([({"K": 4}, [("C", 8), ("P", 6)]), ({}, [("Q", 6)])])
     >>> evaluate(mapping, LayerShape(r=1, s=1, p=6, q=6, c=8, k=4), small)
-    LayerCost(288 cycles, 100.0% of the lanes, 0.04825 uJ)
+    LayerCost(288 cycles, 100.0% of the lanes, 48.247 nJ)
     >>> evaluate(mapping, LayerShape(r=1, s=1, p=6, q=6, c=8, k=5), small).violations
     ('the factors of K come to 4, its bound is 5',)
     """

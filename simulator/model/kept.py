@@ -30,10 +30,11 @@ class Kept(NamedTuple):
 
 
 class Reserved(NamedTuple):
-    """What kept tensors take of the activation buffer while a step runs, including those that it does not use."""
+    """What a step may not use: what kept tensors take of the activation buffer meanwhile, and what it leaves free."""
 
-    size_bytes: int = 0  #: of one core, of all of them
+    size_bytes: int = 0  #: of one core, of all kept tensors, including those that it does not use
     elsewhere: int = 0  #: how many the step neither makes nor reads: each is a region, too
+    spare: int = 0  #: bytes of the buffer of weights, or of the shared one, that the step leaves free
 
 
 NOTHING = Reserved()

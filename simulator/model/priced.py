@@ -66,6 +66,7 @@ def _prices(
     prices = []
     for i, (model, beside) in enumerate(zip(models, reserved or [NOTHING] * len(models))):
         scheme = partition.schemes[i] if partition.schemes else ""
+        beside = beside._replace(spare=partition.spare[i]) if partition.spare else beside
         key = alike.key(model.subgraph.layers, model.kept), scheme, beside
         if key not in known:
             known[key] = model.price(activations, weights, beside)

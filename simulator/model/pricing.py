@@ -64,22 +64,24 @@ class SubgraphModel(Holding):
         """Return the cheapest price for these capacities (bytes of one core), or what is missing.
 
         Where activations and weights share one buffer, weight_capacity is ignored. reserved: what all tensors kept in
-        the meantime take of the activation buffer, its own included. The energy of a byte is that of the whole buffer.
+        the meantime take of the activation buffer, its own included, and what is left free. The energy of a byte is
+        that of the whole buffer.
         """
         broken = self.broken_beside(reserved)
         if broken is not None:
             return broken
-        left = activation_capacity - reserved.size_bytes
+        taken = reserved.size_bytes + (reserved.spare if self.rules.is_shared else 0)
+        left, weights = activation_capacity - taken, max(0, weight_capacity - reserved.spare)
         if left < 0:
-            needed = reserved.size_bytes + self._least_beside()
-            return Shortage("kept tensors exceed the buffer", needed, activation_capacity)
+            reason = "kept tensors exceed the buffer" if not reserved.spare else "what is left free exceeds the buffer"
+            return Shortage(reason, taken + self._least_beside(), activation_capacity)
         goal = self.rules.goal(activation_capacity, weight_capacity)
-        price = self._price(left, weight_capacity, goal)
-        if not reserved.size_bytes:
+        price = self._price(left, weights, goal)
+        if not taken:
             return price
         if isinstance(price, Price):
             return price._replace(kept_bytes=reserved.size_bytes)
-        return self._beside_kept(price, reserved.size_bytes)
+        return self._beside_kept(price, taken)
 
     def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
         """Return the cheapest price in this room."""

@@ -19,7 +19,8 @@ from simulator.partition.intervals import KeptInterval, Span, Uses, named_interv
 from simulator.partition.keep import check_keep, read_keep
 from simulator.partition.order import order_subgraphs
 from simulator.partition.patterns import expand
-from simulator.partition.schemes import CoreScheme, check_schemes, ordered_schemes
+from simulator.partition.schemes import CoreScheme, check_schemes, reordered
+from simulator.partition.spare import check_spare
 from workloads.display import html
 from workloads.files import write_atomic
 from workloads.network.network import Network, check_network
@@ -66,12 +67,15 @@ class Partition:
     metric: Metric = DEFAULT_METRIC  #: by which tile, loop order and samples at once of each subgraph are chosen
     keep: tuple[KeptInterval, ...] = ()  #: by first step and tensor
     schemes: tuple[CoreScheme, ...] = ()  #: how several cores share each, "" the cheapest; nothing where none is said
+    spare: tuple[int, ...] = ()  #: bytes that each leaves free for weights of later ones; nothing where none does
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
 
     def __hash__(self) -> int:
-        return hash((self.network_name, self.subgraphs, self.names, self.metric, *self.keep, *self.schemes))
+        return hash(
+            (self.network_name, self.subgraphs, self.names, self.metric, *self.keep, *self.schemes, *self.spare)
+        )
 
     def __repr__(self) -> str:
         layers = sum(map(len, self.subgraphs))
@@ -112,18 +116,20 @@ class Partition:
         metric: Metric = DEFAULT_METRIC,
         keep: Iterable[Span] = (),
         schemes: Iterable[str | None] = (),
+        spare: Iterable[int] = (),
     ) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid.
 
         keep: (tensor id, first step, last step) of each kept interval; with any, the groups are in execution order.
-        schemes: how several cores share each group, as from_groups takes it.
+        schemes, spare: of each group, as from_groups takes them.
         """
         check_network(network)
         spans = list(keep)
         given = [tuple(sorted(group)) for group in groups]
         ordered = order_subgraphs(network, given, written=len(given) if spans else 0)
-        shared = ordered_schemes(check_schemes(schemes, given), given, ordered)
-        return _partition(network, ordered, metric, spans, shared)
+        shared = reordered(check_schemes(schemes, given), given, ordered, "")
+        left = reordered(check_spare(spare, given), given, ordered, 0)
+        return _partition(network, ordered, metric, spans, shared, left)
 
     @classmethod
     def from_groups(
@@ -133,6 +139,7 @@ class Partition:
         metric: Metric = DEFAULT_METRIC,
         keep: Iterable[str | Mapping[str, str] | KeptInterval] = (),
         schemes: Iterable[str | None] = (),
+        spare: Iterable[int] = (),
     ) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
@@ -151,6 +158,10 @@ class Partition:
         schemes : iterable of str or None, optional
             How several cores share each group: "channels", "rotated", "held" or "alone" (docs/model.md, section 7).
             None, and layers that are not named: the cheapest. On one core there is nothing to share.
+        spare : iterable of int, optional
+            Bytes of one core's buffer of weights (shared or not) that each group leaves free while it runs, so that
+            weights of later groups are loaded ahead: it takes a tile or loop order that fits into the rest. Layers
+            that are not named leave 0.
 
         Raises
         ------
@@ -159,20 +170,25 @@ class Partition:
         PartitionError
             An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
             wait for each other; with keep, an order that is not topological, or an interval whose tensor is not made
-            or read at its ends; schemes that are unknown, or not as many as groups.
+            or read at its ends; schemes that are unknown, or not as many as groups; spare that is no size.
         """
         check_network(network)
         ids = named_groups(network, groups)
-        shared = check_schemes(schemes, ids)
+        shared, left = check_schemes(schemes, ids), check_spare(spare, ids)
         entries = check_keep(keep)
         seen = {v for group in ids for v in group}
         alone = [[v] for v in range(len(network.layers)) if v not in seen]
         if not entries:
-            return cls.from_ids(network, ids + alone, metric, schemes=shared + [""] * len(alone) if shared else ())
+            return cls.from_ids(
+                network, ids + alone, metric, schemes=shared + [""] * len(alone) if shared else (),
+                spare=left + [0] * len(alone) if left else (),
+            )  # fmt: skip
         given = [tuple(sorted(group)) for group in ids + alone]
         ordered = order_subgraphs(network, given, written=len(ids))
         spans = read_keep(Uses(network, ordered), entries)
-        return _partition(network, ordered, metric, spans, ordered_schemes(shared, given, ordered))
+        return _partition(
+            network, ordered, metric, spans, reordered(shared, given, ordered, ""), reordered(left, given, ordered, 0)
+        )
 
     @classmethod
     def layerwise(cls, network: Network, metric: Metric = DEFAULT_METRIC) -> Partition:
@@ -184,7 +200,7 @@ class Partition:
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
         """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}.
 
-        "keep" and "schemes" are what from_groups takes.
+        "keep", "schemes" and "spare" are what from_groups takes.
 
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
@@ -195,13 +211,14 @@ class Partition:
                 f"{path}: 'rest: {found.rest}' needs hardware and a search; load it with cocco.load_partition"
             )
         try:
-            return cls.from_groups(network, found.groups, found.metric, found.keep, found.schemes)  # type: ignore[arg-type]  # it checks
+            return cls.from_groups(network, found.groups, found.metric, *found.of_groups)  # type: ignore[arg-type]  # checked
         except PartitionError as error:
             raise PartitionError(f"{path}: {error}") from None
 
     def shared(self, schemes: Iterable[str | None]) -> Partition:
         """Return the same plan with how several cores share each subgraph, in the order of execution."""
-        return replace(self, schemes=ordered_schemes(check_schemes(schemes, self.subgraphs), *[self.subgraphs] * 2))
+        found = tuple(check_schemes(schemes, self.subgraphs))
+        return replace(self, schemes=found if any(found) else ())
 
     def save(self, path: str | PathLike[str], accelerator: Accelerator | None = None) -> None:
         """Write the partition as JSON (or YAML, which JSON is), atomically.
@@ -220,9 +237,10 @@ class Partition:
         keep = f', "keep": [\n{kept}\n]' if self.keep else ""
         shared = ",\n".join("  " + json.dumps(scheme or None) for scheme in self.schemes)
         schemes = f', "schemes": [\n{shared}\n]' if self.schemes else ""
+        spare = f', "spare": {list(self.spare)}' if self.spare else ""
         made = "" if accelerator is None else f', "accelerator": {json.dumps(_said(accelerator))}'
         groups = f'"subgraphs": [\n{lines}\n]'
-        text = f'{{"network": {json.dumps(self.network_name)}, {metric}{groups}{keep}{schemes}{made}}}\n'
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}{groups}{keep}{schemes}{spare}{made}}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:
@@ -235,10 +253,13 @@ def _partition(
     metric: Metric,
     spans: Sequence[Span],
     schemes: tuple[CoreScheme, ...] = (),
+    spare: tuple[int, ...] = (),
 ) -> Partition:
     """Return the partition of groups in execution order; raises PartitionError where an interval is none."""
     names = tuple(network.names(group) for group in ordered)
-    return Partition(network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans), schemes)
+    return Partition(
+        network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans), schemes, spare
+    )
 
 
 def _said(accelerator: Accelerator) -> dict[str, object]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Literal, TypeVar
 
 from simulator.partition.errors import PartitionError
 from workloads.errors import shown
@@ -11,6 +11,7 @@ from workloads.errors import shown
 #: "" of one core; channels dealt; columns or samples shared, weights rotated or the same in every core; a single layer
 #: in a loop order on one core alone, while the others wait
 CoreScheme = Literal["", "channels", "rotated", "held", "alone"]
+T = TypeVar("T", bound=Hashable)
 CORE_SCHEMES: tuple[CoreScheme, ...] = ("channels", "rotated", "held", "alone")
 
 
@@ -40,10 +41,10 @@ def check_schemes(schemes: object, groups: Sequence[Sequence[object]]) -> list[C
     return found
 
 
-def ordered_schemes(
-    schemes: Sequence[CoreScheme], groups: Sequence[tuple[int, ...]], ordered: Sequence[tuple[int, ...]]
-) -> tuple[CoreScheme, ...]:
-    """Return the schemes of groups in another order; groups that none is given for have "". Nothing where all do."""
-    given = dict(zip(groups, schemes))
-    found = tuple(given.get(group, "") for group in ordered)
+def reordered(
+    values: Sequence[T], groups: Sequence[tuple[int, ...]], ordered: Sequence[tuple[int, ...]], missing: T
+) -> tuple[T, ...]:
+    """Return what is said of groups in another order, `missing` of those of which nothing is. () where all is that."""
+    given = dict(zip(groups, values))
+    found = tuple(given.get(group, missing) for group in ordered)
     return found if any(found) else ()

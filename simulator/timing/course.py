@@ -14,15 +14,26 @@ class Stage(NamedTuple):
     computing: tuple[tuple[int, int], ...]  #: (layer, slots), one after the other
     output_bytes: int
     crossing: tuple[tuple[int, int, int], ...] = ()  #: (layer, bytes, slots) between cores while it computes
+    ahead_bytes: int = 0  #: of one core, beside its regions, for the input rows while the stage before computes
+    behind_bytes: int = 0  #: for the output rows while the next stage computes
+    chunk_bytes: int = 0  #: for the weights while the stage before computes; where all weights are held, 0
 
 
 class Course(NamedTuple):
-    """The stages of a subgraph, and the most bytes of one core that working ahead takes beyond its regions."""
+    """The stages of a subgraph."""
 
     stages: tuple[Stage, ...]
-    ahead_bytes: int  #: input rows of the next stage
-    behind_bytes: int  #: output rows of the last stage, while they are written
-    chunk_bytes: int | None = None  #: weights of the next chunk; None where all weights are held
+    is_streamed: bool = False  #: whether weights take the room of those before them; else they stay to its end
+
+    @property
+    def ahead_bytes(self) -> int:
+        """The most that input rows take in one core while the stage before computes."""
+        return max((stage.ahead_bytes for stage in self.stages[1:]), default=0)
+
+    @property
+    def behind_bytes(self) -> int:
+        """The most that output rows take in one core while the next stage computes."""
+        return max((stage.behind_bytes for stage in self.stages[:-1]), default=0)
 
 
 def spread(total: int, places: Sequence[bool]) -> list[int]:

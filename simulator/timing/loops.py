@@ -43,7 +43,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     -------
     Course
         Bytes add up to those of the plan, computing to compute_slots. Weights that are loaded once and stay come in the
-        first stage, and may come before it (chunk_bytes is None).
+        first stage.
 
     Examples
     --------
@@ -58,27 +58,28 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     >>> course = loop_course(layer, plan, 1, 448_000, 10_000)
     >>> len(course.stages), [k for k, stage in enumerate(course.stages) if stage.weights]
     (448, [0, 224])
-    >>> course.stages[1], course.ahead_bytes
-    (Stage(input_bytes=14336, weights=(), computing=((1, 1000),), output_bytes=7168, crossing=()), 28672)
+    >>> course.stages[1].input_bytes, course.stages[1].output_bytes, course.ahead_bytes, course.stages[224].chunk_bytes
+    (14336, 7168, 28672, 18432)
     """
     steps = _steps(layer, plan, compute_slots, most)
     stages = tuple(
-        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written)
-        for rows, chunk, slots, written in zip(steps.inputs, steps.weights, steps.work, steps.outputs)
+        Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written, (), *rooms)
+        for rows, chunk, slots, written, *rooms in zip(*steps[:7])
     )
-    return Course(stages, steps.ahead_bytes, steps.behind_bytes, steps.chunk_bytes)
+    return Course(stages, steps.is_streamed)
 
 
 class _Steps(NamedTuple):
-    """The stages of any layer with these loops; then what a Course says about all of them."""
+    """The stages of any layer with these loops."""
 
     inputs: list[int]
     weights: list[int]
     work: list[int]
     outputs: list[int]
-    ahead_bytes: int
-    behind_bytes: int
-    chunk_bytes: int | None
+    ahead: list[int]
+    behind: list[int]
+    chunks: list[int]
+    is_streamed: bool
 
 
 @lru_cache(maxsize=REMEMBERED)
@@ -103,14 +104,16 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
             -(-each * bits.weights * bits.used // (8 * bits.active))
             for each in moves.nest.moved(moves.weights, together)
         ]
+    is_streamed = sum(own) > plan.weight_bytes
     return _Steps(
         inputs,
         weights,
         moved(moves.work, compute_slots),
         moved(moves.outputs, plan.totals.ema_output_bytes),
-        max(moves.nest.moved(moves.ahead, together)[1:], default=0),
-        0 if layer.stays.output else max(moves.nest.moved(moves.behind, together)[:-1], default=0),
-        None if sum(own) <= plan.weight_bytes else max(own[1:], default=0),
+        moves.nest.moved(moves.ahead, together),
+        [0] * len(inputs) if layer.stays.output else moves.nest.moved(moves.behind, together),
+        own if is_streamed else [0] * len(own),
+        is_streamed,
     )
 
 

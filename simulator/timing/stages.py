@@ -118,10 +118,11 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
     crossing = Crossing(model, price)
     return Course(
         tuple(
-            _stage(model, slots, crossing, before, after) for before, after in _coarser(steps, len(subgraph.tensors))
-        ),
-        max((outside(subgraph.loaded, *step) for step in steps[1:]), default=0),
-        max((outside(subgraph.outputs, *step) for step in steps[:-1]), default=0),
+            _stage(model, slots, crossing, *step)._replace(
+                ahead_bytes=outside(subgraph.loaded, *step), behind_bytes=outside(subgraph.outputs, *step)
+            )
+            for step in _coarser(steps, len(subgraph.tensors))
+        )
     )
 
 

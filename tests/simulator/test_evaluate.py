@@ -11,10 +11,12 @@ from hypothesis import strategies as st
 
 import workloads
 from simulator import Accelerator, KiB, Partition, Technology, evaluate
+from simulator.execution import verify
 from simulator.model.cost import added
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.random_graphs import random_network
+from workloads import Builder
 from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
@@ -154,7 +156,7 @@ def test_json_has_the_keys_of_the_contract():
     assert set(data["totals"]) == {
         "subgraphs", "ema_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "energy_pj",
         "compute_cycles", "latency_cycles", "latency_executed_cycles", "bandwidth_mean_bytes_per_cycle",
-        "bandwidth_peak_bytes_per_cycle", "compulsory_bytes",
+        "bandwidth_peak_bytes_per_cycle", "compulsory_bytes", "utilization", "utilization_executed",
     }  # fmt: skip
     assert set(data["subgraphs"][0]["energy_breakdown"]) == {
         "dram", "global_buffer", "weight_buffer", "compute", "crossbar",
@@ -232,3 +234,14 @@ def test_floats_are_added_from_left_to_right_on_every_python():
     network, chip = workloads.load("vgg16"), Accelerator(global_buffer=1024 * KiB, weight_buffer=1024 * KiB)
     found = evaluate(network, Partition.layerwise(network), chip)
     assert found.bandwidth_mean_bytes_per_cycle == 3184.9161628333877
+
+
+def test_no_array_is_busier_than_busy():
+    """The MACs of a transposed convolution count every tap of every input: here one in four is kept."""
+    b = Builder("cut")
+    b.conv_transpose("up", b.input("image", 2, 2, 32), 32, kernel=4, stride=4, padding=2)
+    network = b.build()
+    chip = Accelerator(shared_buffer=64 * KiB)
+    found = evaluate(network, Partition.layerwise(network), chip)
+    assert network.macs > chip.macs_per_cycle * found.compute_cycles and found.utilization == 1.0
+    assert verify(network, Partition.layerwise(network), chip).verified

@@ -42,7 +42,7 @@ from cocco.search.exact.question import (
     sets_of_siblings,
 )
 from cocco.search.exact.state import members
-from simulator.model.cost import METRICS, Totals
+from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
 
 Alike = Callable[[Group], Hashable]  #: what the price of layers depends on (simulator.model.equivalence)
@@ -51,13 +51,13 @@ MOST_INPUTS = 4  #: of a layer whose steps are all looked at; our choice: 3^5 pr
 
 
 def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the floors of layers and of crossings; for latency only cycles or only crossings, whichever is more."""
+    """Return the floors of layers and of crossings; with latency only cycles or only crossings, whichever is more."""
     (rules,), machine = problem.rules, floor_of(problem.accelerator)
-    metric, (weight,) = METRICS[problem.objective.metric], problem.objective.weights
+    metric, (weight,) = problem.objective.of, problem.objective.weights
     rows = least_of_layers(problem)
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
-    if problem.objective.metric == "latency-sum":
+    if "latency-sum" in problem.objective.metrics:
         computing = [cycles * machine.dram_bytes_per_cycle for cycles in rules.cycles]
         if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
             rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
@@ -75,7 +75,7 @@ def least_of_layers(problem: Problem) -> list[Totals]:
     """
     (rules,) = problem.rules
     rows = [_least_of_layer(rules, v) for v in range(len(rules.geometry.network.layers))]
-    if problem.objective.metric != "energy":
+    if "energy" not in problem.objective.metrics:
         return rows
     geometry = rules.geometry
     crosses = [rules.batch * size * out for size, out in zip(geometry.size_bytes, geometry.network.is_output)]

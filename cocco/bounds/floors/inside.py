@@ -15,7 +15,7 @@ from cocco.bounds.floors.buffers import Inside, Operand, inside_of, least_inside
 from cocco.candidates.rounding import SUMMED
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
-from simulator.model.cost import METRICS, Totals
+from simulator.model.cost import Totals
 
 GRAINS = 256  #: our choice: room is rounded up to so many parts of the buffer, so that floors are soon known
 
@@ -29,9 +29,9 @@ def inside_floors(problem: Problem, rows: list[Totals]) -> Callable[[int, int, i
     """
     (rules,), machine = problem.rules, problem.accelerator
     is_exact = machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact"
-    if problem.objective.metric != "energy" or not is_exact:
+    if "energy" not in problem.objective.metrics or not is_exact:
         return None
-    metric, (weight,), flat = METRICS["energy"], problem.objective.weights, floor_of(machine)
+    metric, (weight,), flat = problem.objective.of, problem.objective.weights, floor_of(machine)
     layers = [inside_of(rules, v) for v in range(len(rows))]
     met = [rules.batch * met_bytes(rules, v) for v in range(len(rows))]
     reads = [list(dict.fromkeys(operands)) for operands in rules.geometry.network.operands]

@@ -107,8 +107,9 @@ def _add_limits(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
-        help="such as latency=4.6ms (or cycles), capacity=1MB, energy=4.5mJ (or pJ), ema=30MB, area=1.2mm2, "
-        "leakage=50mW, bandwidth=8GB/s (without the unit: bytes per cycle); may be given several times",
+        help="such as latency=4.6ms (us, cycles; of a whole batch), latency=30fps (at least so many samples a second), "
+        "capacity=1MB, energy=4.5mJ (uJ, pJ), ema=30MB, area=1.2mm2, leakage=50mW, bandwidth=8GB/s (without the unit: "
+        "bytes per cycle); may be given several times",
     )  # fmt: skip
 
 
@@ -227,8 +228,8 @@ def _explore_limited(options: Namespace) -> int:
     if len(limits) != len(options.limits):
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
         raise UsageError(f"--limit {twice} is given twice; give each limit once")
-    clock = options.technology.clock_ghz
-    limits = {name: most.at(clock) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
+    at = options.technology.clock_ghz, options.batch
+    limits = {name: most.at(*at) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
     question = {"minimize": options.minimize, "limits": limits}
     search = partial(minimize, criterion=options.minimize, limits=limits)
     return search_front(options, question, search, limited_text, Limited.to_json)

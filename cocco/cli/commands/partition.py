@@ -34,7 +34,7 @@ from cocco.exploration.explore import partition
 from cocco.output.folders.written import addresses
 from cocco.output.text.plans.addresses import changes_text, height_text
 from cocco.output.text.searches.search import partition_text
-from simulator.metrics import DEFAULT_METRIC
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
 
 
 def add_options(parser: Parser) -> None:
@@ -46,6 +46,7 @@ def add_options(parser: Parser) -> None:
     add_search(
         parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
+        (*METRIC_NAMES, "latency"),
     )  # fmt: skip
     add_keep(parser)
     add_start(parser)

@@ -188,7 +188,9 @@ def add_mapper(parser: Parser) -> None:
     )  # fmt: skip
 
 
-def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str) -> None:
+def add_search(
+    parser: Parser, metric: str, methods: tuple[str, ...], more: str, metrics: tuple[str, ...] = METRIC_NAMES
+) -> None:
     """Add what a search for a partition takes."""
     group = add_samples(parser)
     group.add_argument(
@@ -197,8 +199,10 @@ def add_search(parser: Parser, metric: str, methods: tuple[str, ...], more: str)
         + more,
     )  # fmt: skip
     group.add_argument(
-        "--metric", choices=METRIC_NAMES, default=metric,
-        help=f"what to minimize: off-chip bytes, pJ or cycles; default {metric}",
+        "--metric", choices=metrics, default=metric,
+        help="what to minimize: off-chip bytes, pJ or cycles: "
+        + ("latency, as executed, or " if "latency" in metrics else "")
+        + f"latency-sum, the paper's sum over subgraphs; default {metric}",
     )  # fmt: skip
     group.add_argument(
         "--plain", action="store_true",

@@ -7,7 +7,7 @@ import re
 from argparse import ArgumentTypeError
 
 from cocco.candidates.stream import MAX_SEED
-from cocco.problem.criteria import CRITERIA
+from cocco.problem.criteria import CRITERIA, Clock
 
 HIGHEST_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
@@ -138,19 +138,19 @@ def without_commas(text: str) -> str:
 
 
 class Clocked(float):
-    """A limit that the clock of the hardware makes one of the model: at 1 GHz, and the power of the clock in GHz."""
+    """A limit that the clock and the batch of the hardware make one of the model."""
 
-    power: int
+    unit: Clock
 
-    def at(self, clock_ghz: float) -> float:
+    def at(self, clock_ghz: float, batch: int = 1) -> float:
         """Return the limit at this clock, in the unit of the model."""
-        return float(self * clock_ghz**self.power)
+        return self.unit.limit(self, clock_ghz, batch)
 
 
 def limit(text: str) -> tuple[str, float]:
-    """Return (criterion, most) of 'latency=2000000', 'latency=4.6ms', 'capacity=1MB' or 'energy=4.5mJ'.
+    """Return (criterion, most) of 'latency=2000000', 'latency=4.6ms', 'latency=30fps', 'capacity=1MB', 'energy=4.5mJ'.
 
-    In the units of the model; a time, or GB/s, is Clocked.
+    In the units of the model; a time, a rate, or GB/s, is Clocked.
     """
     name, equals, most = text.partition("=")
     if not equals or not name or not most:
@@ -164,9 +164,10 @@ def limit(text: str) -> tuple[str, float]:
     if not match or unit not in (*units, *clocked):
         known = ", ".join(unit for unit in (*units, *clocked) if unit and " " not in unit) or "none"
         raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")
-    factor, power = clocked[unit] if unit in clocked else (units[unit], 0)
-    found = Clocked(number(without_commas(match[1])) * factor)
-    found.power = power
+    found = Clocked(number(without_commas(match[1])))
     if not found > 0:
         raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")
-    return name, found if power else float(found)
+    if unit not in clocked:
+        return name, found * units[unit]
+    found.unit = clocked[unit]
+    return name, found

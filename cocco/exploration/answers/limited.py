@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cocco.candidates.rounding import SAME
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
@@ -26,8 +27,12 @@ class Limited(Shown):
         "optimal" (proved), "feasible" (samples are spent; a better one may exist), "infeasible" (proved: nothing keeps
         the limits), "gave_up" (nothing found does), "stopped" (by the user; the best so far, if any).
     best
-        None if nothing found keeps the limits. Then `nearest` exceeds them by the smallest factor; it is None as well
-        if nothing runs in any of the memories.
+        None if nothing found keeps the limits. Then `nearest` exceeds them by the smallest factor: that of the worst
+        limit counts. It is None as well if nothing runs in any of the memories.
+    excess
+        By which factor `nearest` exceeds the worst limit, at most 1 where it keeps all.
+    least_excess
+        A factor that no plan undercuts in any of the memories; below 1 where it does not matter.
     lower_bound
         Of the criterion, for everything that keeps the limits; None where it is proved that nothing does.
     """
@@ -47,6 +52,13 @@ class Limited(Shown):
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
     space: tuple[str, ...] = ()  #: as in Front
+    excess: float | None = None
+    least_excess: float = 0.0
+
+    @property
+    def is_nearest(self) -> bool:
+        """Whether no plan is proved to come nearer to the limits than `nearest`."""
+        return self.excess is not None and self.excess <= self.least_excess * (1 + SAME)
 
     @property
     def value(self) -> float | None:
@@ -80,7 +92,8 @@ class Limited(Shown):
         }
         if self.best is None:
             nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)
-            return content | {"networks": list(self.networks), "nearest": nearest} | lacking_json(self.lacking)
+            far = {"excess": self.excess, "least_excess": self.least_excess}
+            return content | {"networks": list(self.networks), "nearest": nearest} | far | lacking_json(self.lacking)
         content |= by_column(self.objectives, self.best.values) | self.best.addresses_json()
         content |= buffer_bytes(self.best.accelerator)
         return of_networks(self.best.evaluations, self.best.plans, self.weights, content)

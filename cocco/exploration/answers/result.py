@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
@@ -13,7 +13,7 @@ from cocco.exploration.answers.lacking import finite, lacking_json
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.ranges import Ranges
 from cocco.problem.exchange import Exchange
-from cocco.problem.names import Count, Keep, Metric
+from cocco.problem.names import Count, Keep, Metric, Minimized
 from cocco.problem.objective import Objective
 from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
@@ -63,7 +63,7 @@ class Result(Shown):
     """
 
     method: str
-    metric: Metric
+    metric: Minimized
     seed: int
     samples: int  #: genomes priced; where a proof found the answer, the steps of its search
     status: Status
@@ -83,6 +83,7 @@ class Result(Shown):
     keep: Keep = "none"  #: whether tensors could stay on chip
     exchange: Exchange | None = None  #: alpha in other words; None on given hardware
     ranges: Ranges | None = None  #: sizes that cost as little; None on given hardware or if not asked for
+    bounded_by: str = ""  #: which lower bound of executed latency is the largest (docs/bounds.md)
     count: Count = "one"  #: whose buffers the cost counts: those of one core, or of all
     space: tuple[
         str, ...
@@ -91,7 +92,7 @@ class Result(Shown):
     @property
     def objective(self) -> Objective:
         """What was minimized."""
-        return Objective(self.metric, self.alpha, self.weights, self.count)
+        return Objective(cast(Metric, self.metric), self.alpha, self.weights, self.count)
 
     def of(self, winner: Judged, cost: float, **more: Any) -> Result:
         """Return the answer replaced by other plans, priced by the simulator; more: other fields that change with them.
@@ -164,6 +165,7 @@ class Result(Shown):
             "status": self.status,
             "lower_bound": finite(self.lower_bound),
             "gap": self.gap,
+            **({"bounded_by": self.bounded_by} if self.bounded_by else {}),
             "space": list(self.space),
             "cost": finite(self.cost),
         }

@@ -2,13 +2,15 @@
 
 A memory is finished once its bounds exceed a limit or the best known, or once it is solved for the least of each metric
 in turn. With kept tensors, only plans within the limit are sought for a limited metric, and for the criterion only
-those that beat the best known.
+those that beat the best known. As long as nothing keeps the limits, what comes nearest is sought: the least factor by
+which the worst limit is exceeded; of one limit, the least of what it limits.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from operator import le
 from typing import NamedTuple, Protocol
 
@@ -41,12 +43,17 @@ class Judge:
 
     def key(self, values: Sequence[float]) -> tuple[float, ...]:
         """Return the sort key: smaller is better; all other criteria break ties, in their order."""
-        excess = self.excess(values)
-        return (max(1.0, excess), values[self.target] if excess <= 1 else 0.0, *values)
+        excess = float(f"{max(1.0, self.excess(values)):.12g}")  # equally near ones differ by rounding
+        return (excess, values[self.target] if excess <= 1 else 0.0, *values)
+
+    def first(self, values: Sequence[float]) -> str:
+        """Return the criterion to lower: what is minimized, or else what exceeds its limit most."""
+        worst = max(self.limits, key=lambda name: values[self.plane.names.index(name)] / self.limits[name])
+        return self.plane.names[self.target] if self.excess(values) <= 1 else worst
 
     def may_beat(self, values: Sequence[float], best: Sequence[float]) -> bool:
-        """Return whether something no worse than these values can keep all limits and be better than the best."""
-        return self.excess(values) <= 1 and self.key(values) < self.key(best)
+        """Return whether something no worse than these values can be better than the best, or nearer to the limits."""
+        return self.key(values) < self.key(best)
 
 
 class Known(Protocol):
@@ -54,6 +61,9 @@ class Known(Protocol):
 
     @property
     def best(self) -> Row: ...
+
+    def valued(self, problem: Problem, metric: Metric) -> Problem:
+        """Return the problem with Formula 1 in a metric."""
 
     def below(self, metric: Metric) -> float:
         """Return the value of a metric below which plans are sought."""
@@ -68,16 +78,19 @@ class KeptPoints:
     def __init__(self, judge: Judge, known: FrontPoint) -> None:
         self.judge, self.best, self.found = judge, known.values, list[FrontPoint]()
 
+    def valued(self, problem: Problem, metric: Metric) -> Problem:
+        """Return the problem with Formula 1 in a metric, by which tiles are chosen as well: it is the least of all."""
+        return replace(of_value(problem, metric), chosen_by=None)
+
     def below(self, metric: Metric) -> float:
-        """Return the value below which a plan must stay to beat the best known; inf if that breaks a limit."""
+        """Return the value below which a plan must stay to beat the best known, or to be as near to the limits."""
         judge, below = self.judge, math.inf
-        if judge.excess(self.best) > 1:
-            return below  # the point nearest to the limits is wanted as well
+        factor = max(1.0, judge.excess(self.best))
         for i, name in enumerate(judge.plane.names):
             if metric_of(name) != metric:
                 continue
-            most = judge.limits.get(name, math.inf)
-            if i == judge.target:
+            most = factor * judge.limits.get(name, math.inf)
+            if i == judge.target and factor <= 1:
                 most = min(most, self.best[i])
             below = min(below, most * (judge.plane.cycles if name == "bandwidth" else 1.0) * (1 + SAME))
         return below
@@ -105,10 +118,18 @@ def bounds_of(problem: Problem, judge: Judge) -> list[CriteriaBound]:
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
 
 
-def proven(question: Question, judge: Judge, known: Known) -> tuple[float, Status]:
-    """Solve each memory that may beat the best known; return a lower bound of the criterion, and the status."""
+class ProvenLimits(NamedTuple):
+    """A lower bound of the criterion under the limits, the status, and a factor by which the worst is exceeded."""
+
+    lower: float
+    status: Status
+    excess: float  #: at least, by any plan; at most 1 where one may keep all limits
+
+
+def proven(question: Question, judge: Judge, known: Known) -> ProvenLimits:
+    """Solve each memory that may beat the best known."""
     problem, metrics = question.problem, metrics_of(judge.plane.names)
-    tables = {metric: Memories(of_value(problem, metric), question.engine) for metric in metrics}
+    tables = {metric: Memories(known.valued(problem, metric), question.engine) for metric in metrics}
     per_memory, in_total, failures = PROOF_STEPS[problem.keep]
     most = StepBudget(question.budget(per_memory), question.budget(in_total), failures)
     failed: list[tuple[Metric, Memory]] = []
@@ -125,7 +146,7 @@ def proven(question: Question, judge: Judge, known: Known) -> tuple[float, Statu
         elif failures is None:
             failed.append((metric, memory))
 
-    least_left = math.inf
+    least_left = least_excess = math.inf
     for bound in bounds_of(problem, judge):
         if not judge.may_beat(bound.values, known.best):
             continue
@@ -135,11 +156,14 @@ def proven(question: Question, judge: Judge, known: Known) -> tuple[float, Statu
             if not judge.may_beat(least, known.best):
                 break
         else:
-            least_left = min(least_left, least[judge.target])
+            excess = judge.excess(least)
+            least_left = min(least_left, least[judge.target] if excess <= 1 else math.inf)
+            least_excess = min(least_excess, excess)
+    excess = min(judge.excess(known.best), least_excess)
     if judge.excess(known.best) <= 1:
         value = known.best[judge.target]
-        return min(value, least_left), "optimal" if value <= least_left else "feasible"
-    return least_left, "infeasible" if least_left == math.inf else "gave_up"
+        return ProvenLimits(min(value, least_left), "optimal" if value <= least_left else "feasible", excess)
+    return ProvenLimits(least_left, "infeasible" if least_left == math.inf else "gave_up", excess)
 
 
 def _raise(least: list[float], judge: Judge, metric: Metric, found: float | Row) -> None:

@@ -55,7 +55,7 @@ class _Best(BestPlans):
 def searched_points(question: Question, judge: Judge, known: FrontPoint) -> FoundPoints:
     """Return points better than the known one, the best last."""
     names = judge.plane.names
-    valued = of_value(question.problem, metrics_of([names[judge.target], *names])[0])
+    valued = of_value(question.problem, metrics_of([judge.first(known.values), *names])[0])
     memory = question.problem.memory_of(known.accelerator)
     best = _Best(valued, judge, known, memory)
     given = in_memory(valued, memory)

@@ -17,8 +17,8 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 from cocco.allocation.address_map import Kind, MemoryMap, Placed
 from cocco.allocation.answer import AllocationResult
 from cocco.output.pictures.saving import write_picture
-from cocco.output.pictures.style import bytes_unit
 from simulator.allocation.buffers import Allocation, Buffer, live_intervals
+from simulator.units import SIZE
 
 SIZE_INCHES = (8.0, 5.6)
 GREYS = (0.88, 0.79, 0.70, 0.61)  #: free memory is white; light enough for a black id on them
@@ -39,7 +39,7 @@ def save_picture(path: Path, buffers: Sequence[Buffer], result: AllocationResult
 def packing_figure(buffers: Sequence[Buffer], result: AllocationResult) -> Figure:
     """Return the packing, with capacity and height as lines, above the contention of every step."""
     assert result.allocation is not None and result.height_bytes is not None
-    scale, unit = bytes_unit(result.capacity_bytes)
+    unit, scale, *_ = SIZE.unit(result.capacity_bytes)
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     packing, contention = figure.subplots(2, 1, sharex=True, height_ratios=(4, 1))
     start = min((buffer.lower for buffer in buffers), default=0)
@@ -68,7 +68,7 @@ def packing_figure(buffers: Sequence[Buffer], result: AllocationResult) -> Figur
 def map_figure(network: str, each: MemoryMap) -> Figure:
     """Return what lies where in one memory over a whole plan: kept tensors are long bars with their names."""
     assert each.fits and each.height_bytes is not None
-    scale, unit = bytes_unit(each.capacity_bytes)
+    unit, scale, *_ = SIZE.unit(each.capacity_bytes)
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     axes = figure.subplots()
     steps, capacity = len(each.regions), each.capacity_bytes / scale
@@ -110,7 +110,7 @@ def _runs(steps: Sequence[Sequence[Placed]]) -> Iterator[tuple[Placed, int, int]
             begun.setdefault(placed, i)
 
 
-def _draw_buffers(axes: Axes, buffers: Sequence[Buffer], allocation: Allocation, scale: int) -> None:
+def _draw_buffers(axes: Axes, buffers: Sequence[Buffer], allocation: Allocation, scale: float) -> None:
     (left, right), top = axes.get_xlim(), axes.get_ylim()[1]
     corners, shades = [], []
     for number, buffer in enumerate(sorted(buffers, key=lambda each: (each.lower, allocation.addresses[each.id]))):
@@ -126,7 +126,7 @@ def _draw_buffers(axes: Axes, buffers: Sequence[Buffer], allocation: Allocation,
     axes.add_collection(PolyCollection(corners, facecolors=shades, edgecolors="black", linewidths=width))
 
 
-def _draw_contention(axes: Axes, buffers: Sequence[Buffer], scale: int) -> None:
+def _draw_contention(axes: Axes, buffers: Sequence[Buffer], scale: float) -> None:
     changes: dict[int, int] = {}
     for buffer in buffers:
         for first, after in live_intervals(buffer):

@@ -11,8 +11,7 @@ from matplotlib.ticker import NullFormatter, NullLocator
 from cocco.exploration.cores import CoresAxis
 from cocco.output.pictures.style import SIZE_INCHES
 from cocco.problem.criteria import CRITERIA
-
-KB = 1024
+from simulator.units import ENERGY, KB, TIME
 
 
 def cores_figure(axis: CoresAxis) -> Figure:
@@ -23,10 +22,11 @@ def cores_figure(axis: CoresAxis) -> Figure:
     figure = Figure(figsize=(1.7 * SIZE_INCHES[0], 0.8 * SIZE_INCHES[1]), layout="constrained")
     energy, latency, memory = figure.subplots(1, 3)
     clock = axis.results[0].accelerator.technology.clock_ghz
-    _line(energy, rows, "energy_pj", CRITERIA["energy"].scale, "", "o-")
-    energy.set_ylabel("energy (mJ)")
-    _line(latency, rows, "latency_cycles", 1e-6 / clock, "", "o-")
-    latency.set_ylabel("latency (ms)")
+    for axes, name, quantity, unit_size in ((energy, "energy", ENERGY, 1.0), (latency, "latency", TIME, clock)):
+        column = CRITERIA[name].column
+        unit = quantity.unit(*(row[column] / unit_size for row in rows))
+        _line(axes, rows, column, 1 / unit_size / unit.size, "", "o-")
+        axes.set_ylabel(f"{name} ({unit.name})")
     _line(memory, rows, "capacity_bytes", 1 / KB, "of one core", "o-")
     _line(memory, rows, "capacity_all_bytes", 1 / KB, "of all cores", "s--")
     memory.set_ylabel("buffers (KB)")

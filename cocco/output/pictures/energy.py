@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
 from cocco.output.text.plans.evaluation import ENERGY_PARTS
-from cocco.problem.criteria import CRITERIA
 from simulator.evaluate import Evaluation
 from simulator.model.cost import EnergyBreakdown
+from simulator.units import ENERGY
 
 MOST_NAMES = 40  #: bars that carry their names; our choice: more would overlap
 
@@ -21,14 +21,15 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
         raise ValueError("a picture of the energy needs a bar")
     figure, (axes,) = bar_figure(len(bars), title)
     whole = sum(breakdown.total for breakdown in bars.values())
+    unit = ENERGY.unit(*(breakdown.total for breakdown in bars.values()))
     parts = {}
     for part, name in ENERGY_PARTS.items():
-        heights = [(getattr(breakdown, part) or 0.0) * CRITERIA["energy"].scale for breakdown in bars.values()]
-        share = sum(heights) / CRITERIA["energy"].scale / whole if whole else 0.0
+        heights = [(getattr(breakdown, part) or 0.0) / unit.size for breakdown in bars.values()]
+        share = sum(heights) * unit.size / whole if whole else 0.0
         if share:
             parts[f"{name} {share:.1%}"] = heights
     stack(axes, parts, FILLS if len(parts) <= len(FILLS) else (*FILLS, *MORE_FILLS))
-    axes.set_ylabel("energy (mJ)")
+    axes.set_ylabel(f"energy ({unit.name})")
     axes.set_xlabel(axis)
     if len(bars) <= MOST_NAMES:
         turned = max(map(len, bars)) > 4
@@ -43,6 +44,5 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
 def subgraph_energy_figure(evaluation: Evaluation) -> Figure:
     """Return where the energy of each subgraph goes, in the order they run."""
     bars = {str(position): cost.energy_breakdown for position, cost in enumerate(evaluation.subgraphs)}
-    total = evaluation.energy_pj * CRITERIA["energy"].scale
-    title = f"{evaluation.network}: {total:,.3f} mJ in {len(bars)} subgraphs"
+    title = f"{evaluation.network}: {ENERGY.text(evaluation.energy_pj)} in {len(bars)} subgraphs"
     return energy_figure(bars, title, "subgraph, in the order they run")

@@ -53,19 +53,20 @@ def front_figure(
     axes = figure.add_subplot()
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
-    scales = CRITERIA[x].scale, CRITERIA[y].scale
+    units = [CRITERIA[name].quantity.unit(*(frame[name].median() for frame in runs.values())) for name in (x, y)]
     planes = {
-        label: (frame[x].to_numpy() * scales[0], frame[y].to_numpy() * scales[1]) for label, frame in runs.items()
+        label: (frame[x].to_numpy() / units[0].size, frame[y].to_numpy() / units[1].size)
+        for label, frame in runs.items()
     }
     _limit(axes, list(planes.values()))
     for position, (label, (across, up)) in enumerate(planes.items()):
         _draw(axes, label, across, up, LINES[position % len(LINES)])
     if best is not None:
-        star = best[0] * scales[0], best[1] * scales[1]
-        label = f"recommended: {star[0]:,.4g} {CRITERIA[x].shown}, {star[1]:,.4g} {CRITERIA[y].shown}"
+        star = best[0] / units[0].size, best[1] / units[1].size
+        label = f"recommended: {star[0]:,.4g} {units[0].name}, {star[1]:,.4g} {units[1].name}"
         axes.plot(*star, "*", markersize=17, color="black", markeredgecolor="white", label=label, zorder=5)
-    axes.set_xlabel(f"{CRITERIA[x].title} ({CRITERIA[x].shown})")
-    axes.set_ylabel(f"{CRITERIA[y].title} ({CRITERIA[y].shown})")
+    axes.set_xlabel(f"{CRITERIA[x].title} ({units[0].name})")
+    axes.set_ylabel(f"{CRITERIA[y].title} ({units[1].name})")
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_view_interval()[1] >= 1000:
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -11,9 +11,9 @@ from matplotlib.ticker import MaxNLocator
 
 from cocco.output.pictures.style import FILLS, SIZE_INCHES, WIDEST_INCHES, Fill, bar_figure, stack
 from simulator.accelerator import Accelerator
+from simulator.units import KB, SIZE
 from simulator.views.occupancy import Occupancy, rows_of
 
-KB = 2.0**10
 INTERVALS_NAMED = 80  #: intervals up to which each has a row with its name; our choice: more share rows
 ROW_INCHES = (0.17, 0.11)  #: height of a row with a name, and without
 LIGHTEST, DARKEST = 0.85, 0.25  #: greys of the smallest and the largest tensor
@@ -63,7 +63,7 @@ def kept_figure(bars: Sequence[KeptBar], steps: int, title: str = "") -> Figure:
 
 def _label(bar: KeptBar) -> str:
     name = bar.tensor if len(bar.tensor) <= LONGEST_NAME else f"{bar.tensor[: LONGEST_NAME - 2]}.."
-    return f"{name}, {bar.size_bytes / KB:,.1f} KB"
+    return f"{name}, {SIZE.text(bar.size_bytes)}"
 
 
 def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, title: str = "") -> Figure:
@@ -98,9 +98,7 @@ def occupancy_figure(occupied: Sequence[Occupancy], accelerator: Accelerator, ti
 
 
 def _finish(axes: Axes, buffer: str, capacity: int) -> None:
-    axes.axhline(
-        capacity / KB, color="black", linestyle="--", linewidth=1.2, label=f"capacity, {capacity / KB:,.0f} KB"
-    )
+    axes.axhline(capacity / KB, color="black", linestyle="--", linewidth=1.2, label=f"capacity, {SIZE.text(capacity)}")
     axes.set_ylim(0, capacity / KB * HEAD)
     axes.set_ylabel(f"{buffer} of one core (KB)")
     axes.legend(loc="upper right", ncols=4, fontsize=7, framealpha=1.0, borderpad=0.3)

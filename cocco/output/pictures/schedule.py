@@ -18,9 +18,9 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.pictures.saving import write_picture
-from cocco.output.pictures.style import bytes_unit
 from cocco.scheduling.answer import ScheduleResult
 from simulator.schedule.schedule import Segment
+from simulator.units import SIZE
 
 SIZE_INCHES = (9.0, 5.8)
 LABEL_HEIGHT = 0.045  #: of the axis that a stay must have for its name; our choice
@@ -42,7 +42,7 @@ def save_picture(path: Path, result: ScheduleResult) -> None:
 def schedule_figure(result: ScheduleResult) -> Figure:
     """Return where every tensor lies at each step, above what is resident and what moves."""
     assert result.schedule is not None and result.replay is not None
-    scale, unit = bytes_unit(result.scratchpad_bytes)
+    unit, scale, *_ = SIZE.unit(result.scratchpad_bytes)
     segments, steps = result.schedule.segments, len(result.schedule.order)
     figure = Figure(figsize=SIZE_INCHES, layout="constrained")
     memory, live = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
@@ -81,7 +81,7 @@ def _kind(segment: Segment) -> str:
     return "parameters" if segment.last == segment.first and segment.leaves == "dropped" else "leaves for the host"
 
 
-def _draw_stays(axes: Axes, segments: Sequence[Segment], scale: int) -> None:
+def _draw_stays(axes: Axes, segments: Sequence[Segment], scale: float) -> None:
     steps, top = axes.get_xlim()[1], axes.get_ylim()[1]
     for kind, (grey, hatch) in STAY_STYLES.items():
         boxes = [_box(each, scale) for each in segments if _kind(each) == kind]
@@ -98,13 +98,13 @@ def _draw_stays(axes: Axes, segments: Sequence[Segment], scale: int) -> None:
             axes.text(*at, label, ha="center", va="center", size=6, parse_math=False, bbox=white, clip_on=True)
 
 
-def _box(segment: Segment, scale: int) -> list[tuple[float, float]]:
+def _box(segment: Segment, scale: float) -> list[tuple[float, float]]:
     left, right = segment.first, segment.last + 1
     low, high = segment.address / scale, (segment.address + segment.size) / scale
     return [(left, low), (right, low), (right, high), (left, high)]
 
 
-def _draw_live(axes: Axes, segments: Sequence[Segment], steps: int, scale: int) -> list[Artist]:
+def _draw_live(axes: Axes, segments: Sequence[Segment], steps: int, scale: float) -> list[Artist]:
     """Draw what is resident, mark what moves, and return the marks for the legend."""
     live = [0.0] * steps
     for each in segments:

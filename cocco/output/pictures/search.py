@@ -17,13 +17,14 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
+from simulator.units import KB, TRAFFIC, Unit
 
 if TYPE_CHECKING:
     import pandas
 
 from cocco.exploration.answers.ranges import MARGINS, band_edges
 from cocco.exploration.answers.result import Result
-from cocco.output.pictures.style import MB, SIZE_INCHES
+from cocco.output.pictures.style import SIZE_INCHES
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
@@ -38,24 +39,25 @@ def cost_figure(result: Result) -> Figure:
     """Return the cost of every sample and of the best so far (Cocco, Fig. 12); of a proof that of every size solved."""
     figure, axes = _empty(result)
     points = result.points
+    scale = (TRAFFIC if result.alpha is not None else CRITERIA[result.metric].quantity).unit(result.cost)
     axes.scatter(
-        points["sample"], points["cost"] / MB, s=3 if len(points) > FEW else 36, color="0.7", linewidths=0,
+        points["sample"], points["cost"] / scale.size, s=3 if len(points) > FEW else 36, color="0.7", linewidths=0,
         rasterized=True, label="a size solved" if _is_proof(result) else "a sample",
     )  # fmt: skip
-    axes.step(points["sample"], points["best_cost"] / MB, where="post", color="black", label="best so far")
+    axes.step(points["sample"], points["best_cost"] / scale.size, where="post", color="black", label="best so far")
     unit = CRITERIA[result.metric]
     axes.set_xlabel("sizes in the order in which they were solved" if _is_proof(result) else "samples")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if result.alpha is None:
-        axes.set_ylabel(f"{unit.title} ({unit.shown})")
+        axes.set_ylabel(f"{unit.title} ({scale.name})")
     else:
         whose = " of all cores" if result.count == "all" else ""
-        axes.set_ylabel(f"cost (MB) = capacity{whose} + {result.alpha:g} x {unit.title}")
+        axes.set_ylabel(f"cost ({scale.name}) = capacity{whose} + {result.alpha:g} x {unit.title}")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
         label = "proved optimum" if result.status == "optimal" else "the answer, improved afterwards"
-        axes.axhline(result.cost / MB, color="black", linestyle=":", label=label)
-    _limit(axes.set_ylim, points["cost"] / MB, result.cost / MB)
+        axes.axhline(result.cost / scale.size, color="black", linestyle=":", label=label)
+    _limit(axes.set_ylim, points["cost"] / scale.size, result.cost / scale.size)
     axes.legend(loc="upper right")
     return figure
 
@@ -63,8 +65,8 @@ def cost_figure(result: Result) -> Figure:
 def plane_figure(result: Result) -> Figure:
     """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13)."""
     figure, axes = _empty(result)
-    points, unit = result.points, CRITERIA[result.metric]
-    capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / 1024, points["value"] * unit.scale
+    points, unit = result.points, _unit(result)
+    capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / KB, points["value"] / unit.size
     last = max(int(points["generation"].max()), 1)
     edges = np.unique(np.linspace(0, last + 1, min(GROUPS, last + 1) + 1).round())
     seen = _on_top(capacity.to_numpy(), value.to_numpy())
@@ -78,8 +80,8 @@ def plane_figure(result: Result) -> Figure:
     if not _is_proof(result):
         figure.colorbar(drawn, ax=axes, label="generation")
     best_capacity, best_value = (
-        result.accelerator.buffer_bytes / 1024,
-        result.objective.judged(result.evaluations) * unit.scale,
+        result.accelerator.buffer_bytes / KB,
+        result.objective.judged(result.evaluations) / unit.size,
     )
     if _is_proof(result):
         capacity, value = _with_others(result, capacity, value)
@@ -88,14 +90,14 @@ def plane_figure(result: Result) -> Figure:
     if result.alpha:
         ends = np.array(axes.get_xlim())
         cores = result.accelerator.cores if result.count == "all" else 1
-        line = (result.cost - ends * 1024 * cores) / result.alpha * unit.scale
+        line = (result.cost - ends * KB * cores) / result.alpha / unit.size
         axes.plot(ends, line, "--", color="red", linewidth=1.2, label=f"equal cost, alpha = {result.alpha:g}")
     label = "proved optimum" if result.status == "optimal" else "best"
     axes.plot(
         best_capacity, best_value, "*", markersize=15, color="black", markeredgecolor="white", label=label, zorder=3
     )
     axes.set_xlabel("capacity of one core (KB)")
-    axes.set_ylabel(f"{unit.title} ({unit.shown})")
+    axes.set_ylabel(f"{CRITERIA[result.metric].title} ({unit.name})")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     axes.legend(loc="upper right")
     return figure
@@ -122,8 +124,8 @@ def _with_others(result: Result, capacity: pandas.Series, value: pandas.Series) 
     priced = [
         each for each in (result.ranges.candidates if result.ranges is not None else ()) if each.value is not None
     ]
-    sizes = [each.size_bytes / 1024 for each in priced]
-    values = [float(each.value or 0.0) * CRITERIA[result.metric].scale for each in priced]
+    sizes = [each.size_bytes / KB for each in priced]
+    values = [float(each.value or 0.0) / _unit(result).size for each in priced]
     return pandas.concat([capacity, pandas.Series(sizes)]), pandas.concat([value, pandas.Series(values)])
 
 
@@ -136,17 +138,17 @@ def _shade(axes: Axes, result: Result) -> None:
     ranges = result.ranges
     if ranges is None:
         return
-    known = [(each.size_bytes / 1024, each.value) for each in ranges.candidates if each.value is not None]
-    values = np.array([value for _, value in known]) * CRITERIA[result.metric].scale
+    known = [(each.size_bytes / KB, each.value) for each in ranges.candidates if each.value is not None]
+    values = np.array([value for _, value in known]) / _unit(result).size
     axes.plot([size for size, _ in known], values, ".", color="0.35", markersize=4, label="best known of a size")
     if not ranges.is_one_buffer:
         if result.alpha:
-            ends, scale = np.array([0.0, 1.1 * max(each.size_bytes for each in ranges.candidates)]), 1 / result.alpha
-            scale *= CRITERIA[result.metric].scale
+            ends = np.array([0.0, 1.1 * max(each.size_bytes for each in ranges.candidates)])
+            scale = 1 / result.alpha / _unit(result).size
             for margin, shade in reversed([*zip(MARGINS, SHADES)]):
                 low, high = (result.cost - ends) * scale, (ranges.most(margin) - ends) * scale
                 name = f"{margin:.0%} more"
-                axes.fill_between(ends / 1024, low, high, color=shade, zorder=0, linewidth=0, label=name)
+                axes.fill_between(ends / KB, low, high, color=shade, zorder=0, linewidth=0, label=name)
         return
     sizes = [each.size_bytes for each in ranges.candidates]
     for margin, shade in reversed([*zip(MARGINS, SHADES)]):
@@ -175,6 +177,11 @@ def _empty(result: Result) -> tuple[Figure, Axes]:
     axes.grid(color="0.9", linewidth=0.6)
     axes.set_axisbelow(True)
     return figure, axes
+
+
+def _unit(result: Result) -> Unit:
+    """Return the unit of the metric that the answer is read in."""
+    return CRITERIA[result.metric].quantity.unit(result.objective.judged(result.evaluations))
 
 
 def _is_proof(result: Result) -> bool:

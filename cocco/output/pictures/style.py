@@ -10,7 +10,6 @@ from matplotlib.ticker import MaxNLocator
 
 SIZE_INCHES = (6.4, 4.2)
 WIDEST_INCHES = 16.0
-MB = 2.0**20
 MANY_BARS = 60  #: bars up to which each has an edge and a hatch; our choice: more are too narrow to show them
 
 
@@ -29,12 +28,6 @@ FILLS = (
     Fill("#fbf6ea", "xxx"),
 )
 MORE_FILLS = (Fill("#c0504d", "++"), Fill("#8f8f8f", "oo"))  #: of bars with more parts, on top: what grows with time
-
-
-def bytes_unit(size: int) -> tuple[int, str]:
-    """Return the unit in which a size has two digits or more before the point: its bytes and its name."""
-    units = ((2**30, "GB"), (2**20, "MB"), (2**10, "KB"))
-    return next(((scale, name) for scale, name in units if size >= 10 * scale), (1, "bytes"))
 
 
 def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]]:

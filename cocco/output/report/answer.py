@@ -10,10 +10,19 @@ from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.report.plans import ShownMemory, ShownPlan, is_link
 from cocco.output.report.table import kept_table, plan_table
-from cocco.output.report.words import STATUS, among, cores_sentence, costs, kept_sentence, placing_sentence
-from cocco.output.text.layout.numbers import capacity, counted, kilobytes, percent
-from cocco.output.text.searches.ranges import TERMS, decides, ends, within_sentence
+from cocco.output.report.words import (
+    STATUS,
+    among,
+    busy_sentence,
+    cores_sentence,
+    costs,
+    kept_sentence,
+    placing_sentence,
+)
+from cocco.output.text.layout.numbers import capacity, counted, percent
+from cocco.output.text.searches.ranges import changes_text, ends, within_sentence
 from cocco.problem.criteria import CRITERIA
+from simulator.units import SIZE
 
 MOST = 3  #: subgraphs that are named as those that make the memory so large; our choice
 
@@ -72,8 +81,7 @@ def _what_decides(run: Run) -> str:
     if len(shown) < 2 or any(each.terms is None for each in (shown[0], shown[-1])):
         return ""
     counted_cores = run.accelerator.cores if run.count == "all" else 1
-    changes = decides(run.ranges, counted_cores / run.alpha)
-    said = ", ".join(f"{TERMS[name]} {value * 1e-9:+,.3f} mJ" for name, value in changes if abs(value) >= 5e5)
+    said = changes_text(run.ranges, counted_cores / run.alpha)
     low, high = (" + ".join(capacity(size) for _, size in each.buffers) for each in (shown[0], shown[-1]))
     return f"from {low} to {high}: {said}; a byte of buffer counts as much as {counted_cores / run.alpha:,.4g} pJ"
 
@@ -87,8 +95,8 @@ def _largest(plan: ShownPlan) -> str:
         layers = plan.network.subgraphs[i].layers
         name = layers[0] if len(layers) == 1 else f"{layers[0]} .. {layers[-1]}"
         kept = plan.occupied[i].kept_bytes
-        of_it = f", {kilobytes(kept)} of it kept for later subgraphs" if kept else ""
-        named.append(f"subgraph {i} ({name}) holds {kilobytes(held[i])}{of_it}")
+        of_it = f", {SIZE.text(kept)} of it kept for later subgraphs" if kept else ""
+        named.append(f"subgraph {i} ({name}) holds {SIZE.text(held[i])}{of_it}")
     whose = f"{plan.network.name}: " if plan.network.name else ""
     return whose + "; ".join(named)
 
@@ -116,7 +124,8 @@ def _plan(place: int, plan: ShownPlan) -> str:
     network = plan.network
     link = f' (<a href="{escape(plan.link)}">{escape(plan.link)}</a>)' if is_link(plan.link) else ""
     words = [f"{costs(plan.machine, network)}{{}}. {alone_sentence(network)}"]
-    words += [said for said in (cores_sentence(network), kept_sentence(network) if network.keep else "") if said]
+    kept_words = kept_sentence(network) if network.keep else ""
+    words += [said for said in (busy_sentence(network), cores_sentence(network), kept_words) if said]
     first = "<p>" + escape(" ".join(words)).replace("{}", link, 1) + "</p>"
     kept = ""
     if network.keep:

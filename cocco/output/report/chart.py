@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cocco.candidates.rounding import SAME
-from cocco.problem.criteria import Criterion
+from simulator.units import Unit
 
 CHART_CELLS = (
     160  #: across and up; of the samples in a cell only the first is drawn, our choice: more cannot be told apart
@@ -27,9 +27,9 @@ class ChartAxis:
     scale: float
 
     @staticmethod
-    def of(criterion: Criterion) -> ChartAxis:
-        """Return the axis of a criterion."""
-        return ChartAxis(criterion.title, criterion.shown, criterion.scale)
+    def of(title: str, unit: Unit) -> ChartAxis:
+        """Return the axis of a quantity in this unit."""
+        return ChartAxis(title, unit.name, 1 / unit.size)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,9 @@ from typing import Any
 
 from cocco.output.layout import layout
 from cocco.output.report.chart import Chart
-from cocco.output.report.plans import ShownMemory, ShownPlan
+from cocco.output.report.plans import ShownMemory, ShownPlan, shown_tile
 from simulator.model.cost import EnergyBreakdown
+from simulator.units import ENERGY, SIZE, TIME
 from workloads.network.network import Network
 
 
@@ -39,7 +40,9 @@ def _plan(plan: ShownPlan, networks: dict[str, dict[str, Any]]) -> dict[str, Any
         places = {"at": len(networks), "name": plan.network.name, "layers": order, "drawn": drawn}
         networks[plan.network.name] = places
     owner = {name: step for step, cost in enumerate(costs) for name in cost.layers}
-    to_ms = 1e-6 / machine.technology.clock_ghz
+    clock = machine.technology.clock_ghz
+    time = TIME.unit(*(cost.latency_cycles / clock for cost in costs))
+    energy, moved = ENERGY.unit(*(cost.energy_pj for cost in costs)), SIZE.unit(*(cost.ema_bytes for cost in costs))
     capacities = [machine.activation_capacity] if machine.is_shared else _both(machine)
     return {
         "network": networks[plan.network.name]["at"],
@@ -53,9 +56,11 @@ def _plan(plan: ShownPlan, networks: dict[str, dict[str, Any]]) -> dict[str, Any
         "needs": None if plan.needs is None else [list(each) for each in plan.needs],
         "ema": [cost.ema_bytes for cost in costs],
         "energy": _energies([cost.energy_breakdown for cost in costs]),
-        "compute": [min(cost.compute_cycles, cost.latency_cycles) * to_ms for cost in costs],
-        "time": [cost.latency_cycles * to_ms for cost in costs],
-        "tile": [list(cost.tile) for cost in costs],
+        "compute": [min(cost.compute_cycles, cost.latency_cycles) / clock for cost in costs],
+        "time": [cost.latency_cycles / clock for cost in costs],
+        "units": {"time": time[:2], "energy": energy[:2], "ema": moved[:2]},
+        "busy": [cost.utilization for cost in costs],
+        "tile": [list(shown_tile(plan, cost)) for cost in costs],
         "order": [cost.order for cost in costs],
         "scheme": [cost.scheme for cost in costs],
         "keep": [[each.tensor, each.from_step, each.until_step, each.size_bytes] for each in plan.network.keep],

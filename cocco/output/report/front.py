@@ -14,6 +14,7 @@ from cocco.output.report.words import work_of
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted
 from cocco.output.text.searches.front import shown
 from cocco.problem.criteria import CRITERIA, METRICS
+from simulator.units import SIZE, Unit
 
 Sizes = tuple[int, ...]  #: bytes of each buffer of one core
 RECOMMENDED = "recommended"
@@ -22,30 +23,29 @@ RECOMMENDED = "recommended"
 def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
     """Return every size that the run knows something of; plans: which plans of the page are for these sizes."""
     assert run.accelerator is not None, "a run without an answer has no front"
-    unit, names = CRITERIA[run.metric], buffer_columns(run.points.columns)
+    criterion, names = CRITERIA[run.metric], buffer_columns(run.points.columns)
     best = tuple(int(getattr(run.accelerator, name.removesuffix("_bytes"))) for name in names)
     counted = run.accelerator.cores if run.count == "all" else 1
     known = _known(run, names, best, counted)
-    known[best] = (sum(net.weight * getattr(net, unit.column) for net in run.networks), known[best][1])
+    known[best] = (sum(net.weight * getattr(net, criterion.column) for net in run.networks), known[best][1])
+    unit = criterion.quantity.unit(known[best][0] or 0.0)
     sizes = sorted(known, key=lambda each: (sum(each), each))
     lines = []
     for each in sizes:
         price, least = known[each]
         said = [f"{buffer_name(name)} {capacity(size)}" for name, size in zip(names, each)]
-        said.append(
-            "no plan priced at this size" if price is None else f"{unit.title} {_shown(price, unit.scale)} {unit.shown}"
-        )
+        said.append("no plan priced at this size" if price is None else f"{criterion.title} {_shown(price, unit)}")
         if is_proved(price, least):
             said.append("proved: no plan takes less")
         elif least is not None:
-            said.append(f"proved: at least {_shown(least, unit.scale)} {unit.shown}")
+            said.append(f"proved: at least {_shown(least, unit)}")
         if each == best:
             said.append(RECOMMENDED)
         lines.append(said)
     is_one = len(names) == 1
     return Chart(
-        ChartAxis("capacity of all cores" if counted > 1 else "capacity of one core", "KB", 2.0**-10),
-        (ChartAxis.of(unit),),
+        ChartAxis.of("capacity of all cores" if counted > 1 else "capacity of one core", SIZE[1]),
+        (ChartAxis.of(criterion.title, unit),),
         [sum(each) * counted for each in sizes],
         [[known[each][0] for each in sizes]],
         [" + ".join(capacity(size) for size in each) for each in sizes],
@@ -127,8 +127,9 @@ def _worth(metric: str) -> str:
     return CRITERIA[metric].unit
 
 
-def _shown(value: float, scale: float) -> str:
-    return f"{value * scale:,.4g}" if value * scale < 1000 else f"{value * scale:,.0f}"
+def _shown(value: float, unit: Unit) -> str:
+    number = value / unit.size
+    return f"{number:,.4g} {unit.name}" if number < 1000 else f"{number:,.0f} {unit.name}"
 
 
 def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
@@ -143,7 +144,8 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
         [{str(name): value for name, value in row.items()} for row in table.to_dict("records")],
         buffer_columns(table.columns),
     )
-    lines = [_lines(run, row) for row in rows]
+    units = _units(run)
+    lines = [_lines(run, row, units) for row in rows]
     limits = [
         Limit((across, *up).index(name) - 1, value, f"{name} at most {shown(name, value)}")
         for name, value in run.limits.items()
@@ -152,8 +154,8 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
     x, values = table[columns[0]].to_numpy(float), [table[column].to_numpy(float) for column in columns[1:]]
     is_known = run.accelerator is not None or not run.is_limited
     return Chart(
-        ChartAxis.of(CRITERIA[across]),
-        tuple(ChartAxis.of(CRITERIA[name]) for name in up),
+        ChartAxis.of(CRITERIA[across].title, units[across]),
+        tuple(ChartAxis.of(CRITERIA[name].title, units[name]) for name in up),
         x.tolist(),
         [each.tolist() for each in values],
         [" + ".join(capacity(int(row[name])) for name in buffers) for row in rows],
@@ -178,13 +180,18 @@ def _front_slider(
     return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0])) if rise else None
 
 
-def _lines(run: FrontRun, row: Mapping[str, Any]) -> list[str]:
+def _units(run: FrontRun) -> dict[str, Unit]:
+    """Return the unit of each objective, for the largest number of the front."""
+    found = [(name, CRITERIA[name]) for name in {*run.objectives, *run.axes}]
+    return {name: each.quantity.unit(float(run.front[each.column].max())) for name, each in found}
+
+
+def _lines(run: FrontRun, row: Mapping[str, Any], units: Mapping[str, Unit]) -> list[str]:
     said = [f"{buffer_name(name)} {capacity(int(row[name]))}" for name in buffer_columns(row)]
     if "subgraphs" in row:
         said.append(f"partition of {row['subgraphs']} subgraphs")
     for name in run.objectives:
-        unit = CRITERIA[name]
-        said.append(f"{unit.title} {_shown(float(row[unit.column]), unit.scale)} {unit.shown}")
+        said.append(f"{CRITERIA[name].title} {_shown(float(row[CRITERIA[name].column]), units[name])}")
     placing = run.placing[int(row["at"])]
     if placing is not None:
         said.append(_placed(placing))

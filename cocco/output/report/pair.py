@@ -21,11 +21,12 @@ from cocco.output.report.front import run_chart
 from cocco.output.report.page import document, drawing, section
 from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer
 from cocco.output.report.words import STATUS
-from cocco.output.text.layout.numbers import megabytes, millijoules, milliseconds
 from cocco.output.text.plans.hardware import buffers
+from simulator.units import AREA, ENERGY, TIME, TRAFFIC, Quantity, Unit
 from workloads.errors import FileFormatError
 from workloads.files import write_atomic
 
+PLAIN = Quantity((Unit("", 1, 0, 0),))  #: counts, and costs, which have no unit
 Row = tuple[str, str, str, str]  #: of a table: what, the first run, the second, the difference
 
 
@@ -101,18 +102,18 @@ def _answers(first: Run, second: Run) -> Iterator[Row]:
     yield _row("how sure", *(STATUS.get(run.status, run.status) for run in runs))
     if any(run.accelerator is None for run in runs):
         return
-    yield _numbers("cost", [run.cost for run in runs], "{:,.0f}".format, is_same)
+    yield _numbers("cost", [run.cost for run in runs], PLAIN, is_same)
     bounds = ["none known" if run.lower_bound is None else f"{run.lower_bound:,.0f}" for run in runs]
     yield "no answer costs less than", bounds[0], bounds[1], ""
-    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], millijoules)
-    yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], megabytes)
+    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], ENERGY)
+    yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], TRAFFIC)
     clocks = [run.accelerator.technology.clock_ghz for run in runs if run.accelerator is not None]
     at_1_ghz = [_total(run, "latency_cycles") / clock for run, clock in zip(runs, clocks)]
-    yield _numbers("latency", at_1_ghz, lambda cycles: milliseconds(cycles, 1.0))
-    yield _numbers("buffer area", [run.accelerator.area_mm2 for run in runs if run.accelerator], "{:,.3f} mm2".format)
+    yield _numbers("latency", at_1_ghz, TIME)
+    yield _numbers("buffer area", [run.accelerator.area_mm2 for run in runs if run.accelerator], AREA)
     counts = [sum(len(net.subgraphs) for net in run.networks) for run in runs]
-    yield _numbers("subgraphs", counts, "{:,.0f}".format)
-    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], "{:,.0f}".format)
+    yield _numbers("subgraphs", counts, PLAIN)
+    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], PLAIN)
 
 
 def _total(run: Run, column: str) -> float:
@@ -150,9 +151,10 @@ def _row(name: str, one: str, two: str) -> Row:
     return name, one, two, "the same" if one == two else ""
 
 
-def _numbers(name: str, values: Sequence[float], shown: Any, is_comparable: bool = True) -> Row:
+def _numbers(name: str, values: Sequence[float], shown: Quantity, is_comparable: bool = True) -> Row:
     change = _change(*values) if is_comparable else "different questions"
-    return name, shown(values[0]), shown(values[1]), change
+    one, two = shown.texts(values)
+    return name, one.rstrip(), two.rstrip(), change
 
 
 def _change(one: float, two: float) -> str:

@@ -14,7 +14,7 @@ from cocco.candidates.rounding import SAME
 from cocco.exploration.answers.ranges import Candidate
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
-from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, network_of, said_plan
+from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, RunSubgraph, network_of, said_plan
 from cocco.output.folders.written.about import PARTITIONS, partition_names
 from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns, capacity
@@ -23,6 +23,7 @@ from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import evaluate
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.subgraph_cost import clipped
 from simulator.technology import Technology
 from simulator.views.least_capacity import Need, least_capacity
 from simulator.views.occupancy import Occupancy, occupancies
@@ -225,6 +226,11 @@ def _title(machine: Accelerator) -> str:
     if machine.is_shared:
         return capacity(machine.activation_capacity)
     return f"{capacity(machine.activation_capacity)} + {capacity(machine.weight_capacity)}"
+
+
+def shown_tile(plan: ShownPlan, cost: RunSubgraph) -> tuple[int, int]:
+    """Return the tile of a subgraph, no larger than its map where the network is known."""
+    return cost.tile if plan.loaded is None or plan.partition is None else clipped(cost.tile, plan.loaded, cost.layers)
 
 
 def is_link(file: str) -> bool:

@@ -8,72 +8,85 @@ from html import escape
 from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
-from cocco.output.folders.read.run import Run, RunNetwork
-from cocco.output.report.plans import ShownPlan, is_link
-from cocco.output.text.layout.numbers import buffer_columns, buffer_name, counted, milliseconds
+from cocco.output.folders.read.run import Run, RunNetwork, RunSubgraph
+from cocco.output.report.plans import ShownPlan, is_link, shown_tile
+from cocco.output.text.layout.numbers import buffer_columns, buffer_name, counted
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import WORDS
 from simulator.partition.schemes import CORE_SCHEMES
 from simulator.technology import MAX_REGIONS, Technology
-from simulator.views.least_capacity import Need
+from simulator.units import AREA, ENERGY, KB, POWER, SIZE, TIME, Quantity
 
 TERMS = {"dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "computing"}
-HEADS = ("#", "layers", "tile", "activations (KB)", "weights (KB)", "off-chip (KB)", "energy (mJ)", "latency (ms)")
+Column = tuple[str, list[tuple[float, str]]]  #: its head; by row a number to sort by, and what is shown as HTML
 
 
 def plan_table(plan: ShownPlan) -> str:
     """Return a row for each subgraph, as HTML."""
-    machine, network = plan.machine, plan.network
+    machine, network, costs = plan.machine, plan.network, plan.network.subgraphs
     clock = machine.technology.clock_ghz
-    heads = [*HEADS[:4], "kept (KB)", *HEADS[4:]] if network.keep else list(HEADS)
+    columns: list[Column] = [
+        ("#", [(position, str(position)) for position in range(len(costs))]),
+        ("layers", [(len(cost.layers), _layers(cost.layers)) for cost in costs]),
+    ]
+    if machine.cores > 1:
+        columns.append(("cores", [_scheme(cost.scheme) for cost in costs]))
+    columns += [("tile", [_tile(plan, cost) for cost in costs])]
+    columns += [_column("activations", SIZE, [cost.activation_bytes for cost in costs])]
+    if network.keep:
+        columns.append(_column("kept", SIZE, [cost.kept_bytes for cost in costs]))
+    columns.append(_column("weights", SIZE, [cost.weight_bytes for cost in costs]))
     if plan.needs is not None:
-        heads.insert(heads.index("off-chip (KB)"), "needs at least (KB)")
-    heads[2:2] = ["cores"] if machine.cores > 1 else []
-    rows = []
-    for position, cost in enumerate(network.subgraphs):
-        names = [escape(name) for name in cost.layers]
-        listed = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]} ({len(names)})"
-        if len(names) > 2:
-            listed = f"<details><summary>{listed}</summary>{', '.join(names)}</details>"
-        needs = [_need(plan.needs[position])] if plan.needs is not None else []
-        cells = [
-            (position, str(position)), (len(names), listed), *([_scheme(cost.scheme)] if machine.cores > 1 else []),
-            (cost.tile[0] * cost.tile[1], f"{cost.tile[0]} x {cost.tile[1]}"),
-            _kilobytes(cost.activation_bytes), *([_kilobytes(cost.kept_bytes)] if network.keep else []),
-            _kilobytes(cost.weight_bytes), *needs, _kilobytes(cost.ema_bytes),
-            (cost.energy_pj, f"{cost.energy_pj * 1e-9:.3f}"),
-            (cost.latency_cycles, milliseconds(cost.latency_cycles, clock).removesuffix(" ms")),
-        ]  # fmt: skip
-        rows.append(cells)
-    return _table(heads, rows, "subgraphs")
+        head, cells = _column("needs at least", SIZE, [n.activation_bytes + n.weight_bytes for n in plan.needs])
+        pieces = [(size, f"({said})" if need.may_stream else said) for need, (size, said) in zip(plan.needs, cells)]
+        columns.append((head, pieces))  # in brackets: of a layer that may pass in pieces instead
+    columns += [
+        _column("off-chip", SIZE, [cost.ema_bytes for cost in costs]),
+        _column("energy", ENERGY, [cost.energy_pj for cost in costs]),
+        _column("latency", TIME, [cost.latency_cycles / clock for cost in costs]),
+    ]
+    if all(cost.utilization is not None for cost in costs):
+        busy = [cost.utilization or 0.0 for cost in costs]
+        columns.append(("MACs busy (%)", [(each, f"{100 * each:.1f}") for each in busy]))
+    heads, cells_of = zip(*columns)
+    return _table(heads, list(zip(*cells_of)), "subgraphs")
 
 
-def _need(need: Need) -> tuple[int, str]:
-    """Return what a subgraph needs to be held; of a layer that may pass in pieces instead in brackets."""
-    size, shown = _kilobytes(need.activation_bytes + need.weight_bytes)
-    return size, f"({shown})" if need.may_stream else shown
+def _column(name: str, quantity: Quantity, values: Sequence[float | None]) -> Column:
+    """Return a column in one unit; what is not known is empty, and sorts last."""
+    unit, cells = quantity.column(values)
+    found = [(1e300, "") if value is None else (value, cell) for value, cell in zip(values, cells)]
+    return f"{name} ({unit})", found
+
+
+def _layers(layers: Sequence[str]) -> str:
+    names = [escape(name) for name in layers]
+    listed = names[0] if len(names) == 1 else f"{names[0]} .. {names[-1]} ({len(names)})"
+    return f"<details><summary>{listed}</summary>{', '.join(names)}</details>" if len(names) > 2 else listed
+
+
+def _tile(plan: ShownPlan, cost: RunSubgraph) -> tuple[int, str]:
+    rows, columns = shown_tile(plan, cost)
+    return rows * columns, f"{rows} x {columns}"
 
 
 def kept_table(network: RunNetwork) -> str:
     """Return a row for each tensor that stays on chip between subgraphs, as HTML."""
+    takes, sizes = _column("takes", SIZE, [each.size_bytes for each in network.keep])
     rows = [
         [
             (place, str(place)), (place, escape(each.tensor)),
             (each.from_step, f"{each.from_step} ({escape(each.from_layer)})"),
-            (each.until_step, f"{each.until_step} ({escape(each.until_layer)})"), _kilobytes(each.size_bytes),
+            (each.until_step, f"{each.until_step} ({escape(each.until_layer)})"), size,
         ]
-        for place, each in enumerate(network.keep)
+        for place, (each, size) in enumerate(zip(network.keep, sizes))
     ]  # fmt: skip
-    return _table(("#", "kept tensor", "from subgraph", "until subgraph", "takes (KB)"), rows, "kept")
+    return _table(("#", "kept tensor", "from subgraph", "until subgraph", takes), rows, "kept")
 
 
 def _scheme(scheme: str) -> tuple[int, str]:
     return ("", *CORE_SCHEMES).index(scheme), scheme
-
-
-def _kilobytes(size: int) -> tuple[int, str]:
-    return size, f"{size / 1024:,.1f}"
 
 
 def ranges_table(run: Run) -> str:
@@ -81,53 +94,56 @@ def ranges_table(run: Run) -> str:
     assert run.ranges is not None
     most, ranges = run.ranges.most(MARGINS[-1]), run.ranges
     found = [each for each in ranges.candidates if each.kind(most) != "outside"]
-    has_terms = run.metric == "energy"
-    heads = [f"{buffer_name(name)} (KB)" for name, _ in found[0].buffers]
-    heads += ["costs at least (%)", "at most (%)", *(f"{each} (mJ)" for each in TERMS.values() if has_terms)]
-    heads += ["area (mm2)", "leakage (mW)"]
-    rows = []
-    for each in found:
-        cells = [(float(size), f"{size / 1024:,.6g}") for _, size in each.buffers]
-        cells += [_percent(value, ranges.cost) for value in (each.bound, each.cost)]
-        if has_terms:
-            cells += [_number(value, 1e-9) for value in each.terms or [None] * len(TERMS)]
-        cells += [_number(each.area_mm2), _number(each.leakage_mw)]
-        rows.append(cells)
-    return _table(heads, rows, "sizes")
+    columns: list[Column] = [
+        (f"{buffer_name(name)} (KB)", [_kilobytes(each.buffers[i][1]) for each in found])
+        for i, (name, _) in enumerate(found[0].buffers)
+    ]
+    columns += [
+        ("costs at least (%)", [_percent(each.bound, ranges.cost) for each in found]),
+        ("at most (%)", [_percent(each.cost, ranges.cost) for each in found]),
+    ]
+    if run.metric == "energy":
+        terms = [each.terms or (None,) * len(TERMS) for each in found]
+        columns += [_column(name, ENERGY, values) for name, values in zip(TERMS.values(), zip(*terms))]
+    columns += [
+        _column("area", AREA, [each.area_mm2 for each in found]),
+        _column("leakage", POWER, [each.leakage_mw for each in found]),
+    ]
+    heads, cells = zip(*columns)
+    return _table(heads, list(zip(*cells)), "sizes")
+
+
+def _kilobytes(size: int) -> tuple[float, str]:
+    """Return a capacity, exactly."""
+    return size, f"{size / KB:,.6g}"
 
 
 def _percent(value: float | None, cost: float) -> tuple[float, str]:
     return (1e300, "") if value is None else (value, f"{100 * (value / cost - 1):+.2f}")
 
 
-def _number(value: float | None, scale: float = 1.0) -> tuple[float, str]:
-    return (1e300, "") if value is None else (value, f"{value * scale:,.4g}")
-
-
 def front_table(run: FrontRun) -> str:
     """Return a row for each point of a front, as HTML."""
-    buffers = buffer_columns(run.front.columns)
-    heads = ["#", "partition", *(f"{buffer_name(column)} (KB)" for column in buffers)]
-    heads += ["subgraphs"] * ("subgraphs" in run.front.columns)
-    heads += [f"{name} ({CRITERIA[name].shown})" for name in run.objectives]
-    is_placed = any(run.placing)
-    heads += ["for addresses"] * is_placed
-    rows = []
-    for position, row in enumerate(run.front.to_dict("records"), 1):
-        files = [
-            f'<a href="{escape(file)}">{escape(file)}</a>' for file in str(row["partition"]).split() if is_link(file)
-        ]
-        cells = [(float(position), str(position)), (float(position), " ".join(files) or escape(str(row["partition"])))]
-        cells += [(row[column], f"{row[column] / 1024:,.6g}") for column in buffers]
-        if "subgraphs" in row:
-            cells.append((row["subgraphs"], f"{row['subgraphs']:,.0f}"))
-        for name in run.objectives:
-            value = row[CRITERIA[name].column]
-            cells.append((value, f"{value * CRITERIA[name].scale:,.6g}"))
-        if is_placed:
-            cells.append(_placing(run.placing[position - 1]))
-        rows.append(cells)
-    return _table(heads, rows, "points")
+    front, buffers = run.front.to_dict("records"), buffer_columns(run.front.columns)
+    columns: list[Column] = [
+        ("#", [(position, str(position)) for position in range(1, len(front) + 1)]),
+        ("partition", [(position, _links(str(row["partition"]))) for position, row in enumerate(front, 1)]),
+        *((f"{buffer_name(name)} (KB)", [_kilobytes(row[name]) for row in front]) for name in buffers),
+    ]
+    if "subgraphs" in run.front.columns:
+        columns.append(("subgraphs", [(row["subgraphs"], f"{row['subgraphs']:,.0f}") for row in front]))
+    columns += [
+        _column(name, CRITERIA[name].quantity, [row[CRITERIA[name].column] for row in front]) for name in run.objectives
+    ]
+    if any(run.placing):
+        columns.append(("for addresses", [_placing(each) for each in run.placing]))
+    heads, cells = zip(*columns)
+    return _table(heads, list(zip(*cells)), "points")
+
+
+def _links(partition: str) -> str:
+    files = [f'<a href="{escape(file)}">{escape(file)}</a>' for file in partition.split() if is_link(file)]
+    return " ".join(files) or escape(partition)
 
 
 def _placing(placing: Placing | None) -> tuple[float, str]:

@@ -6,13 +6,14 @@ from cocco.bounds.kinds import kinds_not_tried
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
-from cocco.output.text.layout.numbers import counted, counted_as, megabytes, millijoules, milliseconds
-from cocco.output.text.plans.evaluation import scheme_counts
+from cocco.output.text.layout.numbers import counted, counted_as
+from cocco.output.text.plans.evaluation import busy_text, scheme_counts
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.front import shown
 from cocco.output.text.searches.ranges import within_sentence
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
+from simulator.units import ENERGY, TIME, TRAFFIC
 
 STATUS = {
     "optimal": "proved: no memory and no partition of the space costs less",
@@ -44,16 +45,25 @@ def costs(machine: Accelerator, network: RunNetwork) -> str:
     """Return energy, latency and traffic of a network."""
     clock = machine.technology.clock_ghz
     return (
-        f"energy {millijoules(network.energy_pj)}, latency {milliseconds(network.latency_cycles, clock)}, "
-        f"off-chip traffic {megabytes(network.ema_bytes)}"
+        f"energy {ENERGY.text(network.energy_pj)}, latency {TIME.text(network.latency_cycles / clock)}, "
+        f"off-chip traffic {TRAFFIC.text(network.ema_bytes)}"
     )
+
+
+def busy_sentence(network: RunNetwork) -> str:
+    """Return how busy the MACs are; nothing where the run does not say it."""
+    if network.utilization is None or network.utilization_executed is None:
+        return ""
+    return f"MACs busy: {busy_text(network.utilization, network.utilization_executed)}."
 
 
 def kept_sentence(network: RunNetwork) -> str:
     """Return how many tensors stay on chip between subgraphs, and what that saves."""
     count = counted(len({each.tensor for each in network.keep}), "tensor")
     saved = network.kept_saved_bytes
-    less = "without them these subgraphs do not run" if saved is None else f"{megabytes(saved)} less off-chip traffic"
+    less = (
+        "without them these subgraphs do not run" if saved is None else f"{TRAFFIC.text(saved)} less off-chip traffic"
+    )
     return f"{count} stay whole on chip from the subgraph that makes or loads them to a later reader: {less}."
 
 
@@ -147,7 +157,7 @@ def among(run: Run | FrontRun) -> list[tuple[str, str]]:
         if each.any_schedule_bound_bytes
     ]
     above = [
-        f"{name}: {100 * more:.3g} % above the {megabytes(least)} off chip that any schedule must move"
+        f"{name}: {100 * more:.3g} % above the {TRAFFIC.text(least)} off chip that any schedule must move"
         for name, more, least in far
     ]
     return found + ([("any schedule", "; ".join(above))] if above else [])

@@ -270,7 +270,10 @@ cdef class Kernel:
         from simulator.accelerator import static_pj_per_slot
 
         machine, objective, technology = problem.accelerator, problem.objective, problem.accelerator.technology
-        self.goal.metric = ("ema", "energy", "latency-sum").index(objective.metric)
+        metrics = list(map(("ema", "energy", "latency-sum").index, objective.metrics))
+        self.goal.metric, self.goal.others = metrics[0], len(objective.also)
+        self.goal.other = self._hold(metrics[1:])
+        self.goal.worth = self._hold_floats([worth for _, worth in objective.also])
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)

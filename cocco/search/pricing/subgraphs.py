@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Group, Pricer
-from simulator.model.cost import METRICS, Totals
+from simulator.model.cost import Totals
 from simulator.model.layer.goal import Room
 from simulator.model.layer.least_room import can_run
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry
@@ -64,7 +64,7 @@ class SubgraphCosts:
         self.layers_priced = 0
         self.most_layers = math.inf
         machine = self._machine = problem.accelerator
-        self._metric = METRICS[problem.objective.metric]
+        self._metric = problem.objective.of
         self._price = price or self._reference()
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)

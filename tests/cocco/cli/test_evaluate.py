@@ -15,11 +15,12 @@ from tests.helpers.command_line import COMMAND, ENVIRONMENT, answer, cocco, writ
 TOTALS = {
     "subgraphs", "ema_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes", "energy_pj", "compute_cycles",
     "latency_cycles", "latency_executed_cycles", "bandwidth_mean_bytes_per_cycle", "bandwidth_peak_bytes_per_cycle",
-    "compulsory_bytes",
+    "compulsory_bytes", "utilization", "utilization_executed",
 }  # fmt: skip
 SUBGRAPH = {
     "layers", "tile", "activation_bytes", "weight_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes",
     "ema_bytes", "compute_cycles", "latency_cycles", "energy_pj", "energy_breakdown", "at_once", "loops",
+    "utilization",
 }  # fmt: skip
 BREAKDOWN = {"dram", "global_buffer", "weight_buffer", "compute", "crossbar"}
 BLOCK = ["pool1", "s1b1_a", "s1b1_b", "s1b1_c", "s1b1_shortcut", "s1b1_add"]

@@ -78,10 +78,8 @@ def test_limits_that_nothing_keeps_are_an_answer_with_the_nearest():
     content = answer(cocco(*arguments, "--json"), 1)
     assert content["status"] == "infeasible" and content["nearest"]["latency_cycles"] > 1000
     finished = cocco(*arguments)
-    assert (
-        finished.returncode == 1
-        and "No memory keeps latency-sum at most 0.001 million cycles, proved" in finished.stdout
-    )
+    assert finished.returncode == 1
+    assert "No memory keeps latency-sum at most 1,000 cycles, proved" in finished.stdout
 
 
 @pytest.mark.slow
@@ -158,7 +156,7 @@ def test_exchange_says_alpha_in_other_words_and_names_a_point_of_a_front():
 @pytest.mark.parametrize(
     ("words", "rule"),
     [
-        (("explore", "vgg16", "--exchange", "500"), "exchange must be a number of pJ, nJ, uJ, mJ for one of B"),
+        (("explore", "vgg16", "--exchange", "500"), "exchange must be a number of pJ, nJ, uJ, mJ, J for one of B"),
         (("explore", "vgg16", "--exchange", "5pJ/B", "--alpha", "0.1"), "not allowed with"),
         (("explore", "vgg16", "--exchange", "5pJ/B", "--minimize", "energy", "--limit", "area=1mm2"), "take the place"),
         (("pareto", "vgg16", "--exchange", "5pJ/B", "--objectives", "capacity,ema"), "exchange must be a number of B"),

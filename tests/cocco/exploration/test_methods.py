@@ -9,7 +9,7 @@ import pytest
 import cocco
 import workloads
 from cocco import bounds
-from cocco.effort.budgets import EFFORT
+from cocco.effort.budgets import EFFORT, QUICK_SAMPLES
 from cocco.exploration import methods
 from cocco.exploration.methods import HARDWARE_METHODS, SPACE_METHODS
 from cocco.problem.names import HardwareMethod, SpaceMethod
@@ -185,3 +185,28 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
     for level in ("quick", "normal", "thorough"):
         cocco.partition(workloads.load("vgg16"), MEDIUM, method="ga", effort=level, samples=60, keep=keep, prove=True)
     assert asked == [EFFORT / 8, EFFORT, EFFORT * 8]
+
+
+@pytest.mark.parametrize("keep", ["none", "auto"])
+@pytest.mark.parametrize("is_chosen", [False, True])
+def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, keep, is_chosen):
+    """Where the solvers are there: at most one unit for 1,000 samples, and what it proves is the lower bound."""
+    asked = []
+
+    def certified(problem, labels, effort, best):
+        asked.append((problem.keep, effort))
+        return bounds.Certificate(0.9995 * best, "partition", 1, 1, 1.0)
+
+    monkeypatch.setattr(bounds, "has_solvers", lambda: True)
+    monkeypatch.setattr("cocco.bounds.certify", certified)
+    for name in ("PLAIN_STEPS", "PLAIN_PER_LAYER"):
+        monkeypatch.setattr(methods, name, 1)
+    for name in ("KEPT_STEPS", "HARDWARE_STEPS"):
+        monkeypatch.setattr("cocco.exploration.answer." + name, 1)
+    network, budget = workloads.load("googlenet"), {"samples": 60, "keep": keep, "metric": "ema"}
+    if is_chosen:
+        space = cocco.SharedBuffer(256 * KiB, 512 * KiB, 128 * KiB)
+        found = cocco.explore(network, space=space, alpha=0.002, ranges=False, **budget)
+    else:
+        found = cocco.partition(network, Accelerator(shared_buffer=192 * KiB), **budget)
+    assert asked == [(keep, 60 / QUICK_SAMPLES)] and found.gap <= 0.0005 + 1e-9

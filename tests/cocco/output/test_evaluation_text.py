@@ -9,6 +9,7 @@ from cocco.plans.explain import explain
 from simulator import Accelerator, Partition, evaluate
 from simulator.model.compulsory import Reread
 from simulator.model.schemes.moved import CORE_SCHEMES
+from simulator.units import TRAFFIC
 from tests.helpers.graphs import chain
 
 OFTEN = Reread("conv1", "inputs", 6.04, activation_bytes=100 * 1024, weight_bytes=1000 * 1024 - 100)
@@ -50,7 +51,7 @@ def test_several_cores_say_how_they_share_each_subgraph():
         else:
             assert row["scheme"] == scheme
             (line,) = (line for line in text.splitlines() if line.startswith("  cores "))
-            crossing = f"{evaluation.crossbar_bytes / 2**20:,.2f} MB cross between them"
+            crossing = f"{TRAFFIC.text(evaluation.crossbar_bytes)} cross between them"
             assert line == f"  cores                   {scheme} 1 ({SCHEME_WORDS[scheme]}); {crossing}"
             assert f"({SCHEME_WORDS[scheme]})" in told
             assert text.splitlines()[-1].split()[:5] == ["0", "a", "..", "c", "(3)"]
@@ -63,7 +64,7 @@ def test_a_plan_that_repeats_is_shown_once():
     plan = Partition.layerwise(network)
     text = subgraphs_text(evaluate(network, plan, Accelerator(shared_buffer=2**20)))
     assert "subgraphs 13 to 156 (l2_norm1 to norm) repeat 0 to 12" in text
-    assert len(text.splitlines()) == 2 + 13 + 1 + 1  # heads, a layer, the head, the note
+    assert len(text.splitlines()) == 3 + 13 + 1 + 1  # heads of two lines, a layer, the head, the note
 
 
 def test_what_many_layers_read_again_is_one_line():

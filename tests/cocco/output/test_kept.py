@@ -65,7 +65,7 @@ def test_bars_lie_over_the_steps_of_their_intervals():
     (axes,) = pictures.kept_figure(bars, 6, "two").axes
     (drawn,) = axes.containers
     assert [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in drawn] == [(-0.5, 2.5), (0.5, 4.5)]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["x, 2.0 KB", "y$, 0.5 KB"]
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["x, 2.0 KB", "y$, 512 B"]
     assert drawn[0].get_facecolor()[0] < drawn[1].get_facecolor()[0]  # the larger is darker
     with pytest.raises(ValueError, match="needs one that is kept"):
         pictures.kept_figure([], 6)

@@ -46,7 +46,7 @@ def test_page_says_what_to_build_and_shows_every_subgraph(run_folder: Path):
     assert f"{result['cost']:,.0f} = {result['shared_buffer_bytes']:,} bytes of buffer" in text
     assert page.rows["subgraphs"] == len(result["subgraphs"]) and page.rows["sizes"] == near_sizes(result)
     assert "Sizes that cost at most 1 % more: " in text and "costs at least (%)" in text and "dark band" in text
-    assert "12.5 pJ/bit (Cocco, Sec. 5.1.2)" in text and "needs at least (KB)" in page.texts
+    assert "12.5 pJ/bit (Cocco, Sec. 5.1.2)" in text and "needs at least (MB)" in page.texts
     alone = sum(len(subgraph["layers"]) == 1 for subgraph in result["subgraphs"])
     assert f"{alone} of {len(result['subgraphs'])} subgraphs are one layer that runs alone" in text
     for subgraph in result["subgraphs"]:

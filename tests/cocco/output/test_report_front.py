@@ -44,7 +44,7 @@ def test_page_of_a_front_has_a_row_for_each_point(front_folder: Path):
     links = [attributes["href"] for tag, attributes in page.elements if tag == "a"]
     assert links[: len(front)] == list(front["partition"])
     for partition, energy in zip(front["partition"], front["energy_pj"]):
-        assert partition in page.texts and f"{energy * 1e-9:,.6g}" in page.texts
+        assert partition in page.texts and f"{energy * 1e-9:,.3f}" in page.texts
     assert f"{len(front)} memories with partitions for vgg16: energy " in " ".join(page.texts)
     assert "capacity (KB)" in page.texts and "latency-sum (million cycles)" in page.texts
 

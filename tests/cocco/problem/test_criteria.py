@@ -31,6 +31,9 @@ def test_columns_tell_criteria_apart_and_end_in_their_unit():
     [
         ("energy=4.5mJ", ("energy", 4.5e9)),
         ("energy=4.5 pJ", ("energy", 4.5)),
+        ("energy=7uJ", ("energy", 7e6)),
+        ("energy=7\u00b5J", ("energy", 7e6)),
+        ("energy=2J", ("energy", 2e12)),
         ("latency=2000000", ("latency", 2e6)),
         ("latency=7cycles", ("latency", 7.0)),
         ("area=1.2mm2", ("area", 1.2)),
@@ -44,7 +47,8 @@ def test_a_limit_may_be_given_in_the_units_of_its_criterion(text: str, expected:
 
 
 @pytest.mark.parametrize(
-    ("text", "known"), [("energy=1J", "pJ, mJ"), ("latency=1J", "cycles, s, ms, us, ns"), ("bandwidth=1GB", "GB/s")]
+    ("text", "known"),
+    [("energy=1kJ", "pJ, nJ, uJ, mJ, J"), ("latency=1J", "cycles, s, ms, us, ns, fps"), ("bandwidth=1GB", "GB/s")],
 )
 def test_another_unit_is_refused_with_those_that_are_known(text: str, known: str):
     with pytest.raises(ArgumentTypeError, match=f"known units are {known};"):
@@ -53,12 +57,20 @@ def test_another_unit_is_refused_with_those_that_are_known(text: str, known: str
 
 def test_the_unit_for_people_is_the_unit_of_the_model_scaled():
     """1 mJ is 10^9 pJ, 1 KB is 1024 bytes."""
-    assert CRITERIA["energy"].scale * 1e9 == 1.0 and CRITERIA["energy"].units["mJ"] == 1e9
-    assert CRITERIA["capacity"].scale * 1024 == 1.0
+    assert CRITERIA["energy"].units["mJ"] == 1e9 and CRITERIA["energy"].units["uJ"] == 1e6
+    assert CRITERIA["capacity"].units["KB"] == 1024
 
 
 def test_times_and_rates_become_cycles_and_bytes_of_the_clock():
     """4 ms at 0.5 GHz are 2 million cycles; 8 GB/s are 16 bytes in each of them."""
     (_, time), (_, rate) = limit("latency=4ms"), limit("bandwidth=8GB/s")
     assert (time.at(0.5), rate.at(0.5)) == (2e6, 16.0)
+    assert limit("latency=250us")[1].at(0.5) == 125_000.0  # type: ignore[attr-defined]
     assert isinstance(time, Clocked) and not isinstance(limit("latency=4000000")[1], Clocked)
+
+
+@pytest.mark.parametrize(("batch", "clock", "cycles"), [(1, 1.0, 4e7), (8, 1.0, 3.2e8), (8, 0.5, 1.6e8)])
+def test_frames_a_second_are_samples_of_a_batch(batch: int, clock: float, cycles: float):
+    """25 samples a second are 40 ms for each, and eight times as long for a batch of eight."""
+    _, rate = limit("latency=25fps")
+    assert isinstance(rate, Clocked) and rate.at(clock, batch) == cycles

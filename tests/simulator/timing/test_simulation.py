@@ -53,31 +53,32 @@ def test_one_layer_loads_computes_and_stores():
 
 
 def test_the_next_weights_come_while_the_channel_is_idle():
-    """As above; of the 64 bytes of the second 16 come while the first computes, the others after its inputs."""
+    """As above; of the 64 bytes of the second 16 come while the first computes, the others after it."""
     network = row(2, 4, 4)
     found = simulate(network, Partition.layerwise(network), ROOMY)
-    assert found.spans == ((0, 336), (336, 336 + 128 + 48 + 16 + 128))
-    assert drawn(found, "weights")[1:] == [("weights", "1", 192, 208), ("weights", "1", 464, 512)]
+    assert found.spans == ((0, 208), (208, 336 + 128 + 48 + 16 + 128))
+    assert drawn(found, "weights")[1:] == [("weights", "1", 192, 208), ("weights", "1", 208, 256)]
     assert found.prefetched_bytes(1) == 16
 
 
 def test_without_room_the_next_weights_come_after_the_inputs():
     network = row(2, 4, 4)
     found = simulate(network, Partition.layerwise(network), Accelerator(global_buffer=64 * KiB, weight_buffer=64))
-    assert found.spans == ((0, 336), (336, 336 + 128 + 64 + 16 + 128))
+    assert found.spans == ((0, 208), (208, 336 + 128 + 64 + 16 + 128))
     assert found.prefetched_bytes(1) == 0
 
 
 def test_with_some_room_some_of_the_next_weights_come():
     """a has 1152 bytes of weights, b 2304, in a buffer of 2304: half of b's fit beside a's.
 
-    a: 2048 + 1152 loaded, 288 cycles, 4096 stored: 11,904. b: 4096 and the other half loaded, 144 cycles, 1024 stored.
+    a: 2048 + 1152 loaded, 288 cycles to 7808, 4096 stored to 11,904, when b's inputs can come. b: 4096 and the other
+    half loaded, which may come from 7808 on, 144 cycles, 1024 stored.
     """
     network = Network("two", chain().inputs, chain().layers[:2])
     plan = Partition.layerwise(network)
     half = simulate(network, plan, Accelerator(global_buffer=64 * KiB, weight_buffer=2304))
     assert half.prefetched_bytes(1) == 1152
-    assert half.spans == ((0, 11_904), (11_904, 11_904 + 4096 + 1152 + 144 * 16 + 1024))
+    assert half.spans == ((0, 7808), (7808, 11_904 + 4096 + 1152 + 144 * 16 + 1024))
     assert half.uses[2][3:5] == (1152, 1152)
     full = simulate(network, plan, ROOMY)
     assert full.end == half.end - 1152
@@ -87,14 +88,14 @@ def test_three_row_operations_of_a_chain_without_room_ahead():
     """6x2x8 -> 3x3 -> 1x1 in tiles of 2 rows: x takes 3, 2 and 1 rows of 16 bytes, 128 + 640 bytes are held.
 
     "0" takes 18 cycles (96 slots an operation), "1" two (10, 11, 11). Weights: 576 and 64.
-    Operation 1: rows at 0, weights at 48 and 624, "0" from 624, "1" from 720 to 730. Its successor's rows come then,
-    at 730, and its own 32 bytes go at 762; so operation 2 computes from 794 to 901, operation 3 from 949 to 1056.
+    Operation 1: rows at 0, weights at 48 and 624, "0" from 624, "1" from 720 to 730. Its 32 bytes go then, and its
+    successor's rows come at 762; so operation 2 computes from 794 to 901, operation 3 from 949 to 1056.
     """
     network = row(2, 6, 2, kernel=3)
     found = simulate(
         network, Partition.from_groups(network, [["0", "1"]]), Accelerator(shared_buffer=768, plans="paper")
     )
-    assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 730, 762), ("inputs", "", 901, 917)]
+    assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 762, 794), ("inputs", "", 933, 949)]
     assert drawn(found, "weights") == [("weights", "0", 48, 624), ("weights", "1", 624, 688)]
     assert drawn(found, "compute") == [
         ("compute", "0", 624, 720), ("compute", "1", 720, 730), ("compute", "0", 794, 890),
@@ -104,17 +105,22 @@ def test_three_row_operations_of_a_chain_without_room_ahead():
 
 
 def test_three_row_operations_of_a_chain_with_room_ahead():
-    """64 bytes more hold two rows of x ahead and two of "1" behind: computing waits for nothing after 624."""
+    """64 bytes more hold two rows of x ahead and two of "1" behind: computing waits for nothing after 624.
+
+    At 720 the rows of operation 3 begin to come, until operation 1 has rows to store, at 730.
+    """
     network = row(2, 6, 2, kernel=3)
     plan = Partition.from_groups(network, [["0", "1"]])
     tight = price_partition(
         network, plan, Accelerator(shared_buffer=768, plans="paper")
     )  # in 832 it would take tiles of 3 rows
     found = simulate_priced(replace(tight, accelerator=Accelerator(shared_buffer=832)))
-    assert drawn(found, "inputs") == [("inputs", "", 0, 48), ("inputs", "", 688, 720), ("inputs", "", 762, 778)]
+    assert drawn(found, "inputs") == [
+        ("inputs", "", 0, 48), ("inputs", "", 688, 720), ("inputs", "", 720, 730), ("inputs", "", 762, 768),
+    ]  # fmt: skip
     assert drawn(found, "outputs") == [("outputs", "", 730, 762), ("outputs", "", 837, 869), ("outputs", "", 944, 976)]
     assert drawn(found, "compute")[-1] == ("compute", "1", 933, 944)
-    assert found.uses[-2][1:5] == (128, 64, 640, 0)
+    assert max(use.row_bytes for use in found.uses) == 32 + 10
 
 
 def test_chunks_of_a_layer_that_does_not_fit_come_ahead_where_there_is_room_for_two():
@@ -229,15 +235,16 @@ def what_holds_of_a_run(seed, cuts, size, weights, is_shared, machine, rule, is_
         assert sum(each.size_bytes for each in own) == price.crossbar_bytes
         assert sum(each.stop - each.start for each in own) == crossing[i]
     check_room(found)
-    ahead = [found.prefetched_bytes(i) for i in range(len(prices))] + [0]
+    check_order(found)
+    loaded = 0
     for i, (price, (start, stop)) in enumerate(zip(prices, found.spans)):
-        meanwhile = price.ema_bytes - ahead[i] + ahead[i + 1]
-        assert stop - start >= max(price.compute_cycles * found.slots_per_cycle, meanwhile, crossing[i])
-    priced_slots = evaluate(network, plan, chip, rule).latency_cycles * found.slots_per_cycle
-    assert found.end >= round(priced_slots) - sum(ahead)
+        assert stop - start >= max(price.compute_cycles * found.slots_per_cycle, crossing[i])
+        loaded += price.ema_bytes - price.ema_output_bytes
+        assert stop >= loaded
+    return found
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=40)
 @given(RUNS)
 def test_what_holds_of_every_run(run):
     """Never below compute, DRAM, crossbar; per subgraph never below the longest, of DRAM what it moves meanwhile."""
@@ -258,7 +265,7 @@ def crossing_slots(price, chip):
 
 
 def check_tracks(found, computing, moved):
-    """Nothing happens twice at once, all of it happens, and in its subgraph (but for weights that come before)."""
+    """Nothing happens twice at once, all of it happens, and computing in the span of its subgraph."""
     array = [each for each in found.slices if each.kind == "compute"]
     dram = [each for each in found.slices if each.kind not in ("compute", "crossbar")]
     for track in (array, dram, [each for each in found.slices if each.kind == "crossbar"]):
@@ -266,9 +273,33 @@ def check_tracks(found, computing, moved):
     assert sum(each.stop - each.start for each in array) == computing
     assert sum(each.stop - each.start for each in dram) == sum(each.size_bytes for each in dram) == moved
     assert [start for start, _ in found.spans] == [0, *(stop for _, stop in found.spans[:-1])]
+    for each in array:
+        assert found.spans[each.subgraph][0] <= each.start <= each.stop <= found.spans[each.subgraph][1]
+
+
+def check_order(found):
+    """What an operation loads is there before it computes, it stores after; loads wait for the rows that they read."""
+    begin, end, stored = {}, {}, {}
     for each in found.slices:
-        first = max(0, each.subgraph - (each.kind == "weights"))
-        assert found.spans[first][0] <= each.start <= each.stop <= found.spans[each.subgraph][1]
+        key = each.subgraph, each.stage
+        if each.kind in ("compute", "crossbar"):
+            begin[key] = min(begin.get(key, each.start), each.start)
+            begin[*key, each.layer] = each.start
+            end[key] = max(end.get(key, 0), each.stop)
+        elif each.kind == "outputs":
+            stored[each.subgraph] = max(stored.get(each.subgraph, 0), each.stop)
+    makers = {v: i for i, model in enumerate(found.priced.models) for v in model.subgraph.layers}
+    for each in found.slices:
+        key = each.subgraph, each.stage
+        if each.kind == "outputs":
+            assert each.start >= end.get(key, 0)
+        elif each.kind == "inputs":
+            assert key not in begin or each.stop <= begin[key]
+            made = {makers.get(u) for u in found.priced.models[each.subgraph].subgraph.loaded}
+            assert all(each.start >= stored.get(i, 0) for i in made)
+        elif each.kind == "weights":
+            assert (*key, each.layer) not in begin or each.stop <= begin[*key, each.layer]
+        assert each.until >= each.start
 
 
 def check_room(found):

@@ -44,14 +44,22 @@ def test_next_weights_come_early_in_the_run_that_can_be_executed():
     ahead = timeline(network, evaluation, prefetch=True)
     spans = [(span.kind, span.subgraph, span.start, span.stop) for span in ahead.spans]
     assert spans == [
-        ("subgraph", 0, 0, 11904), ("inputs", 0, 0, 2048), ("weights", 0, 2048, 3200),
-        ("weights", 1, 3200, 5504), ("compute", 0, 3200, 7808), ("weights", 1, 5504, 6016), ("outputs", 0, 7808, 11904),
-        ("subgraph", 1, 11904, 20864), ("inputs", 1, 11904, 16000), ("compute", 1, 16000, 18304),
-        ("compute", 1, 18304, 18816), ("outputs", 1, 18816, 20864),
+        ("subgraph", 0, 0, 7808), ("inputs", 0, 0, 2048), ("weights", 0, 2048, 3200),
+        ("weights", 1, 3200, 5504), ("compute", 0, 3200, 7808), ("weights", 1, 5504, 6016),
+        ("subgraph", 1, 7808, 20864), ("outputs", 0, 7808, 11904), ("inputs", 1, 11904, 16000),
+        ("compute", 1, 16000, 18304), ("compute", 1, 18304, 18816), ("outputs", 1, 18816, 20864),
     ]  # fmt: skip
-    assert [span.size_bytes for span in ahead.spans if span.kind == "subgraph"] == [2048 + 1152 + 2816 + 4096, 6144]
+    assert [span.size_bytes for span in ahead.spans if span.kind == "subgraph"] == [2048 + 1152 + 2816, 4096 + 6144]
     held = [(each.start, each.occupancy.weight_bytes, each.next_weight_bytes) for each in ahead.held]
-    assert held == [(0, 0, 0), (2048, 1152, 0), (3200, 1152, 2304), (5504, 1152, 2816), (11904, 2816, 0), (20864, 0, 0)]
+    assert held == [
+        (0, 0, 0),
+        (2048, 1152, 0),
+        (3200, 1152, 2304),
+        (5504, 1152, 2816),
+        (7808, 2816, 0),
+        (11904, 2816, 0),
+        (20864, 0, 0),
+    ]
 
 
 def test_what_cannot_run_has_no_timeline():

@@ -42,9 +42,11 @@ class RunSubgraph:
     energy_pj: float
     energy_breakdown: EnergyBreakdown
     kept_bytes: int = 0  #: of tensors that stay on chip between subgraphs
+    spare_bytes: int = 0  #: left free for weights of later subgraphs
     scheme: str = ""  #: how several cores share it; of one core none
     compute_cycles: float = 0.0
     order: str = ""  #: of a single layer that passes in pieces: its loop order
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,8 @@ class RunNetwork:
     keep: tuple[RunKept, ...] = ()
     kept_saved_bytes: int | None = None  #: off chip; None where nothing is kept, or without it nothing runs
     any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
+    utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
+    utilization_executed: float | None = None  #: the same of the executed latency
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +160,8 @@ def said_plan(loaded: Network, said: RunNetwork) -> Partition:
     """Return the partition of a network according to result.json; raises ValueError if it is not a valid one."""
     keep = [each.to_json() for each in said.keep]
     groups, schemes = [cost.layers for cost in said.subgraphs], [cost.scheme for cost in said.subgraphs]
-    return Partition.from_groups(loaded, groups, said.metric, keep, schemes)
+    spare = [cost.spare_bytes for cost in said.subgraphs]
+    return Partition.from_groups(loaded, groups, said.metric, keep, schemes, spare)
 
 
 def network_of(plan: Reader) -> RunNetwork:
@@ -187,7 +192,8 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
     saved = totals.get("kept_saved_bytes", int) if totals.content.get("kept_saved_bytes") is not None else None
     return RunNetwork(
         plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
-        plan.optional("any_schedule_bound_bytes"),
+        plan.optional("any_schedule_bound_bytes"), totals.optional("utilization"),
+        totals.optional("utilization_executed"),
     )  # fmt: skip
 
 
@@ -217,10 +223,8 @@ def _subgraph(each: Reader) -> RunSubgraph:
     numbers = {name: each.get(name, *NUMBER) for name in ("latency_cycles", "energy_pj")}
     said = [part for part in EnergyBreakdown._fields if part not in ENERGY_BY_TIME or part in breakdown.content]
     parts = EnergyBreakdown(**{part: breakdown.get(part, *NUMBER) for part in said})
-    if "kept_bytes" in each.content:
-        counts["kept_bytes"] = each.get("kept_bytes", int)
+    counts |= {name: each.get(name, int) if name in each.content else 0 for name in ("kept_bytes", "spare_bytes")}
     found = {
-        "kept_bytes": 0,
         "layers": each.list_of("layers", str),
         "tile": tile,
         **counts,
@@ -228,6 +232,7 @@ def _subgraph(each: Reader) -> RunSubgraph:
         "energy_breakdown": parts,
         "scheme": each.one_of("scheme", CORE_SCHEMES) if "scheme" in each.content else "",
         "compute_cycles": each.optional("compute_cycles") or 0.0,
+        "utilization": each.optional("utilization"),
         "order": each.inner("loops").get("order", str) if isinstance(each.content.get("loops"), dict) else "",
     }
     return RunSubgraph(*(found[field.name] for field in fields(RunSubgraph)))

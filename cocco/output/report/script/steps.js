@@ -14,11 +14,12 @@ function strips(plan) {
     ? [{title: "held on chip (KB)", series: [weights, ...rest], line: plan.capacity[0] / 1024, needs: needs(null)}]
     : [{title: "activations on chip (KB)", series: rest, line: plan.capacity[0] / 1024, needs: needs(0)},
        {title: "weights on chip (KB)", series: [weights], line: plan.capacity[1] / 1024, needs: needs(1)}];
-  const energy = Object.entries(plan.energy).map(([name, values]) => ["e-" + name, PARTS[name] || name, values.map(each => each * 1e-9)]);
+  const {energy: E, ema: M, time: T} = plan.units, as = (values, unit) => values.map(each => each / unit[1]);
+  const energy = Object.entries(plan.energy).map(([name, values]) => ["e-" + name, PARTS[name] || name, as(values, E)]);
   return [...held,
-    {title: "across DRAM (KB)", series: [["e-dram", "DRAM", kb(plan.ema)]]},
-    {title: "energy (mJ)", series: energy},
-    {title: "time (ms)", series: [["e-compute", "computing", plan.compute], ["e-dram", "waiting for DRAM or the crossbar", less]]},
+    {title: `across DRAM (${M[0]})`, series: [["e-dram", "DRAM", as(plan.ema, M)]]},
+    {title: `energy (${E[0]})`, series: energy},
+    {title: `time (${T[0]})`, series: [["e-compute", "computing", as(plan.compute, T)], ["e-dram", "waiting for DRAM or the crossbar", as(less, T)]]},
   ];
 }
 
@@ -125,9 +126,11 @@ function told(plan, network, step) {
     const [activations, weights, streams] = plan.needs[step];
     lines.push(["needs at least", `${kilobytes(activations + weights)} to be held` + (streams ? ", or less if it passes in pieces" : "")]);
   }
-  const energy = Object.values(plan.energy).reduce((sum, values) => sum + values[step], 0) * 1e-9;
+  const energy = Object.values(plan.energy).reduce((sum, values) => sum + values[step], 0);
+  const said = (value, [name, size]) => `${shown(value / size)} ${name}`, units = plan.units;
   const waits = plan.time[step] > plan.compute[step] * (1 + 1e-9) ? ", it waits for transfers" : ", computing decides";
-  lines.push(["takes", `${kilobytes(plan.ema[step])} across DRAM, ${shown(energy)} mJ, ${shown(plan.time[step])} ms${waits}`]);
+  lines.push(["takes", `${said(plan.ema[step], units.ema)} across DRAM, ${said(energy, units.energy)}, ${said(plan.time[step], units.time)}${waits}`]);
+  if (plan.busy[step] !== null) lines.push(["MACs busy", `${shown(100 * plan.busy[step], 3)} % of the cycles of computing`]);
   const how = [`tile ${plan.tile[step].join(" x ")}`];
   if (plan.order[step]) how.push(`loop order ${plan.order[step]}`);
   if (plan.scheme[step]) how.push(`cores: ${plan.scheme[step]}`);

@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from cocco.output.text.layout.tables import laid_out
-from simulator.technology import KiB, MiB
-
-
-def kilobytes(size: float) -> str:
-    """Return a size in KB, or in MB from 10 MB."""
-    return f"{size / KiB:,.1f} KB" if size < 10 * MiB else megabytes(size)
-
-
-def megabytes(size: float) -> str:
-    """Return a size in MB."""
-    return f"{size / MiB:,.2f} MB"
+from simulator.technology import KiB
 
 
 def capacity(size: int) -> str:
@@ -37,16 +27,6 @@ def the_buffers(cores: int) -> str:
     ('the buffers', 'the buffers of all 4 cores')
     """
     return "the buffers" if cores == 1 else f"the buffers of all {cores} cores"
-
-
-def millijoules(energy_pj: float) -> str:
-    """Return an energy in mJ."""
-    return f"{energy_pj * 1e-9:,.3f} mJ"
-
-
-def milliseconds(cycles: float, clock_ghz: float) -> str:
-    """Return a time in ms."""
-    return f"{cycles / clock_ghz * 1e-6:,.3f} ms"
 
 
 def percent(part: float, whole: float) -> str:

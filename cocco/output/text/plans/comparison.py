@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.output.text.layout.numbers import capacity, counted, kilobytes, megabytes, table
+from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import group_text
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.plans.compare import Compared, Comparison, Difference
-from simulator import LeastCapacity, Partition
+from simulator import Evaluation, LeastCapacity, Partition
+from simulator.units import ENERGY, SIZE, TIME, TRAFFIC
 
 DIFFERENCES_SHOWN = 12  #: differences that are shown; our choice
 GROUPS_NAMED = 3  #: subgraphs of a difference that are named; our choice
@@ -62,29 +63,34 @@ def capacity_text(plan: Partition, runs: LeastCapacity, held: LeastCapacity) -> 
 
 
 def _partitions(compared: Sequence[Compared]) -> str:
-    first = compared[0].evaluation
-    clock = first.accelerator.technology.clock_ghz
-    keeps = any(each.partition.keep for each in compared)
-    rows: list[tuple[object, ...]] = []
-    for each in compared:
-        found, least = each.evaluation, _least(each)
-        kept = [len(each.partition.keep)] if keeps else []
-        if not found.fits:
-            rows.append((each.name, len(each.partition), *kept, *["-"] * 7, least))
-            continue
-        base = first if first.fits else None
-        rows.append((
-            each.name, len(each.partition), *kept,
-            megabytes(found.ema_bytes), _change(found.ema_bytes, base.ema_bytes if base else None),
-            f"{found.energy_pj * 1e-9:.3f}", _change(found.energy_pj, base.energy_pj if base else None),
-            f"{found.latency_cycles / clock * 1e-6:.3f}",
-            _change(found.latency_cycles, base.latency_cycles if base else None),
-            f"{found.bandwidth_mean_bytes_per_cycle * clock:.1f} / {found.bandwidth_peak_bytes_per_cycle * clock:.1f}",
-            least,
-        ))  # fmt: skip
-    more = ["kept"] if keeps else []
-    heads = ("partition", "subgraphs", *more, "off-chip", "", "mJ", "", "ms", "", "GB/s mean / peak", "runs from")
-    return table(heads, rows)
+    found = [each.evaluation for each in compared]
+    clock = found[0].accelerator.technology.clock_ghz
+    moved, spent, cycles = (
+        [getattr(each, name) if each.fits else None for each in found]
+        for name in ("ema_bytes", "energy_pj", "latency_cycles")
+    )
+    energy, energies = ENERGY.column(spent)
+    time, times = TIME.column([None if each is None else each / clock for each in cycles])
+    columns: list[tuple[str, Sequence[object]]] = [
+        ("partition", [each.name for each in compared]), ("subgraphs", [len(each.partition) for each in compared])
+    ]  # fmt: skip
+    if any(each.partition.keep for each in compared):
+        columns.append(("kept", [len(each.partition.keep) for each in compared]))
+    columns += [
+        ("off-chip", TRAFFIC.texts(moved)), ("", _changes(moved)), (energy, energies), ("", _changes(spent)),
+        (time, times), ("", _changes(cycles)),
+        ("GB/s mean / peak", [_rates(each, clock) for each in found]), ("runs from", list(map(_least, compared))),
+    ]  # fmt: skip
+    heads, cells = zip(*columns)
+    return table(heads, list(zip(*cells)))
+
+
+def _rates(found: Evaluation, clock: float) -> str:
+    if not found.fits:
+        return "-"
+    return " / ".join(
+        f"{each * clock:.1f}" for each in (found.bandwidth_mean_bytes_per_cycle, found.bandwidth_peak_bytes_per_cycle)
+    )
 
 
 def _least(each: Compared) -> str:
@@ -103,17 +109,17 @@ def _differences(found: Comparison) -> str:
         return "The partitions are the same."
     clock = found.partitions[0].evaluation.accelerator.technology.clock_ghz
     shown = sorted(sorted(found.differences, key=_weight)[:DIFFERENCES_SHOWN], key=found.differences.index)
+    sides = [side for difference in shown for side in difference.sides]
+    energy, energies = ENERGY.column([side.energy_pj for side in sides])
+    time, times = TIME.column([None if side.latency_cycles is None else side.latency_cycles / clock for side in sides])
+    costs = iter(zip(SIZE.texts([side.ema_bytes for side in sides]), energies, times))
     rows: list[tuple[object, ...]] = []
     for difference in shown:
         for compared, side in zip(found.partitions, difference.sides):
-            costs: tuple[object, ...] = ("-", "-", "-")
-            if side.ema_bytes is not None and side.energy_pj is not None and side.latency_cycles is not None:
-                cycles = side.latency_cycles / clock
-                costs = (kilobytes(side.ema_bytes), f"{side.energy_pj * 1e-9:.3f}", f"{cycles * 1e-6:.3f}")
             name = group_text(difference.layers) if compared is found.partitions[0] else ""
-            rows.append((name, compared.name, _subgraphs(side.subgraphs), *costs))
+            rows.append((name, compared.name, _subgraphs(side.subgraphs), *next(costs)))
     more = len(found.differences) - len(shown)
-    text = table(("where they differ", "partition", "subgraphs", "off-chip", "mJ", "ms"), rows, left=3)
+    text = table(("where they differ", "partition", "subgraphs", "off-chip", energy, time), rows, left=3)
     return text + (f"\n  and {counted(more, 'more difference')}; --json prints all of them" if more else "")
 
 
@@ -140,5 +146,10 @@ def _size(size: int | None) -> str:
     return "-" if size is None else capacity(size)
 
 
-def _change(value: float, base: float | None) -> str:
-    return "" if base is None or value == base else f"{100 * (value / base - 1):+.1f} %"
+def _changes(values: Sequence[float | None]) -> list[str]:
+    """Return how much each differs from the first; '-' where that or the first is not known."""
+    base = values[0]
+    return [
+        "-" if value is None else "" if base is None or value == base else f"{100 * (value / base - 1):+.1f} %"
+        for value in values
+    ]

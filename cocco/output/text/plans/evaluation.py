@@ -5,20 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cocco.output.text.layout.numbers import (
-    capacity_above,
-    counted,
-    kilobytes,
-    megabytes,
-    millijoules,
-    milliseconds,
-    percent,
-    table,
-    the_buffers,
-)  # fmt: skip
+from cocco.output.text.layout.numbers import capacity_above, counted, percent, table, the_buffers
 from cocco.output.text.plans.hardware import buffers, machine, missed_lines
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
+from simulator.subgraph_cost import clipped
+from simulator.units import AREA, ENERGY, POWER, RATE, SIZE, TIME, TRAFFIC
 from workloads import Network, Note
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 from workloads.network.rewriting.repeats import longest_run
@@ -111,25 +103,32 @@ def totals_text(evaluation: Evaluation) -> str:
     """Return the totals, one per line."""
     accelerator, clock = evaluation.accelerator, evaluation.accelerator.technology.clock_ghz
     area = accelerator.area_mm2
+    moved, weights, inputs, outputs = TRAFFIC.texts([
+        evaluation.ema_bytes, evaluation.ema_weight_bytes, evaluation.ema_input_bytes, evaluation.ema_output_bytes,
+    ])  # fmt: skip
     return "\n".join([
-        f"  off-chip traffic (EMA)  {megabytes(evaluation.ema_bytes)}: "
-        f"weights {megabytes(evaluation.ema_weight_bytes)}, inputs {megabytes(evaluation.ema_input_bytes)}, "
-        f"outputs {megabytes(evaluation.ema_output_bytes)}; "
+        f"  off-chip traffic (EMA)  {moved}: weights {weights}, inputs {inputs}, outputs {outputs}; "
         f"{evaluation.ema_bytes / evaluation.compulsory_bytes:,.2f} times the least (weights, inputs, outputs once)",
         *(f"    {line}" for line in _reread_lines(evaluation)),
         *_kept_lines(evaluation),
         *_scheme_lines(evaluation),
-        f"  energy                  {millijoules(evaluation.energy_pj)}",
-        f"  latency                 {milliseconds(evaluation.latency_cycles, clock)} (paper's sum), "
-        f"{milliseconds(evaluation.latency_executed_cycles, clock)} executed "
+        f"  energy                  {ENERGY.text(evaluation.energy_pj)}",
+        f"  latency                 {TIME.text(evaluation.latency_cycles / clock)} (paper's sum), "
+        f"{TIME.text(evaluation.latency_executed_cycles / clock)} executed "
         f"({evaluation.latency_executed_cycles / evaluation.latency_cycles:.3f}), "
-        f"{milliseconds(evaluation.compute_cycles, clock)} computing alone at {clock:g} GHz",
+        f"{TIME.text(evaluation.compute_cycles / clock)} computing alone at {clock:g} GHz",
+        f"  MACs busy               {busy_text(evaluation.utilization, evaluation.utilization_executed)}",
         f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
-        f"{evaluation.bandwidth_mean_bytes_per_cycle * clock:.2f} GB/s in the mean subgraph, "
-        f"{evaluation.bandwidth_peak_bytes_per_cycle * clock:.2f} GB/s in the worst case",
-        f"  buffer area             {area:.2f} mm2 {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
+        f"{RATE.text(evaluation.bandwidth_mean_bytes_per_cycle * clock)} in the mean subgraph, "
+        f"{RATE.text(evaluation.bandwidth_peak_bytes_per_cycle * clock)} in the worst case",
+        f"  buffer area             {AREA.text(area)} {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
         *_table_lines(evaluation),
     ])  # fmt: skip
+
+
+def busy_text(computing: float, executed: float) -> str:
+    """Return the share of the MACs possible that is done, in the cycles of computing and in the executed latency."""
+    return f"{percent(computing, 1)} of the cycles of computing, {percent(executed, 1)} of the executed latency"
 
 
 def _table_lines(evaluation: Evaluation) -> list[str]:
@@ -137,7 +136,7 @@ def _table_lines(evaluation: Evaluation) -> list[str]:
     accelerator = evaluation.accelerator
     if not accelerator.has_tables:
         return []
-    leakage = f"  leakage                 {accelerator.leakage_mw:,.4g} mW in {the_buffers(accelerator.cores)}"
+    leakage = f"  leakage                 {POWER.text(accelerator.leakage_mw)} in {the_buffers(accelerator.cores)}"
     return [leakage, *(f"  {line}" for line in missed_lines(accelerator))]
 
 
@@ -146,7 +145,7 @@ def _kept_lines(evaluation: Evaluation) -> list[str]:
     if not evaluation.keep:
         return []
     saved = evaluation.kept_saved_bytes
-    less = "; the same subgraphs without them do not run" if saved is None else f", {megabytes(saved)} less off chip"
+    less = "; the same subgraphs without them do not run" if saved is None else f", {TRAFFIC.text(saved)} less off chip"
     tensors = {each.interval.tensor for each in evaluation.keep}
     return [f"  kept on chip            {counted(len(tensors), 'tensor')} from one subgraph to a later one{less}"]
 
@@ -156,7 +155,7 @@ def _scheme_lines(evaluation: Evaluation) -> list[str]:
     said = scheme_counts([cost.scheme for cost in evaluation.subgraphs])
     if not said:
         return []
-    return [f"  cores                   {said}; {megabytes(evaluation.crossbar_bytes)} cross between them"]
+    return [f"  cores                   {said}; {TRAFFIC.text(evaluation.crossbar_bytes)} cross between them"]
 
 
 def scheme_counts(schemes: Sequence[str]) -> str:
@@ -191,11 +190,11 @@ def reread_text(reread: Reread, accelerator: Accelerator) -> str:
 def energy_text(evaluation: Evaluation) -> str:
     """Return where the energy goes."""
     assert evaluation.energy_breakdown is not None
+    parts, unit = evaluation.energy_breakdown.parts(), ENERGY.unit(evaluation.energy_pj)
     rows = [
-        (ENERGY_PARTS[part], f"{value * 1e-9:,.3f}", percent(value, evaluation.energy_pj))
-        for part, value in evaluation.energy_breakdown.parts().items()
+        (ENERGY_PARTS[part], unit.number(value), percent(value, evaluation.energy_pj)) for part, value in parts.items()
     ]
-    return table(("energy", "mJ", "share"), rows)
+    return table(("energy", unit.name, "share"), rows)
 
 
 def subgraphs_text(evaluation: Evaluation) -> str:
@@ -206,11 +205,25 @@ def subgraphs_text(evaluation: Evaluation) -> str:
     if len(costs) > MANY:
         shown, note = _one_block(costs) or _most_expensive(costs)
     clock = evaluation.accelerator.technology.clock_ghz
-    rows = [_subgraph_row(i, costs[i], clock) for i in shown]
-    kept = ["kept"] if evaluation.keep else []
-    scheme = ["cores"] if evaluation.accelerator.cores > 1 else []
-    heads = ("#", "subgraph", *scheme, "tile", "activations", *kept, "weights", "off-chip", "mJ", "ms")
-    return table(heads, rows, left=2 + len(scheme)) + note
+    listed = [costs[i] for i in shown]
+    energy, energies = ENERGY.column([cost.energy_pj for cost in listed])
+    time, times = TIME.column([cost.latency_cycles / clock for cost in listed])
+    assert evaluation.source is not None, "evaluate() made it"
+    network = evaluation.source[0]
+    columns: dict[str, Sequence[object]] = {"#": shown, "subgraph": [group_text(cost.layers) for cost in listed]}
+    if evaluation.accelerator.cores > 1:
+        columns["cores"] = [cost.scheme for cost in listed]
+    columns["tile"] = [tile_text(cost.tile, network, cost.layers) for cost in listed]
+    columns["activations"] = SIZE.texts([cost.activation_bytes for cost in listed])
+    if evaluation.keep:
+        columns["kept"] = SIZE.texts([cost.kept_bytes for cost in listed])
+    columns |= {
+        "weights": SIZE.texts([cost.weight_bytes for cost in listed]),
+        "off-chip": SIZE.texts([cost.ema_bytes for cost in listed]),
+        energy: energies, time: times, "MACs busy": [percent(cost.utilization, 1) for cost in listed],
+    }  # fmt: skip
+    left = list(columns).index("tile")
+    return table(list(columns), list(zip(*columns.values())), left=left) + note
 
 
 def _most_expensive(costs: Sequence[SubgraphCost]) -> tuple[Sequence[int], str]:
@@ -239,13 +252,10 @@ def _one_block(costs: Sequence[SubgraphCost]) -> tuple[Sequence[int], str] | Non
     )
 
 
-def _subgraph_row(position: int, cost: SubgraphCost, clock_ghz: float) -> tuple[object, ...]:
-    return (
-        position, group_text(cost.layers), *([cost.scheme] if cost.scheme else []), f"{cost.tile[0]} x {cost.tile[1]}",
-        kilobytes(cost.activation_bytes), *([] if cost.kept_bytes is None else [kilobytes(cost.kept_bytes)]),
-        kilobytes(cost.weight_bytes), kilobytes(cost.ema_bytes),
-        f"{cost.energy_pj * 1e-9:.3f}", f"{cost.latency_cycles / clock_ghz * 1e-6:.3f}",
-    )  # fmt: skip
+def tile_text(tile: tuple[int, int], network: Network, layers: Sequence[str]) -> str:
+    """Return a tile of a subgraph, no larger than the map that it is of."""
+    rows, columns = clipped(tile, network, layers)
+    return f"{rows} x {columns}"
 
 
 def group_text(layers: Sequence[str]) -> str:

@@ -8,10 +8,13 @@ from typing import Any
 from cocco.mapping.listed import Mapped
 from cocco.output.text.layout.numbers import percent, table
 from simulator.mapping import LayerShape
+from simulator.units import ENERGY
 
 
 def mapping_text(found: Sequence[Mapped], totals: dict[str, Any]) -> str:
     """Return the loop nests and a table of the costs; totals: as in `rows_to_json`."""
+    costs = [each.result.cost.energy_pj for each in found if each.result is not None and each.result.cost is not None]
+    unit = ENERGY.unit(*costs, totals["energy_pj"] or 0.0)
     blocks = []
     rows: list[tuple[object, ...]] = []
     for each in found:
@@ -27,13 +30,13 @@ def mapping_text(found: Sequence[Mapped], totals: dict[str, Any]) -> str:
         )
         cost = result.cost
         ratio, busy = cost.cycles / cost.bound_cycles, percent(cost.utilization, 1)
-        numbers = (f"{cost.cycles:,.0f}", f"{ratio:.3f}", busy, f"{cost.energy_pj * 1e-6:,.2f}")
+        numbers = (f"{cost.cycles:,.0f}", f"{ratio:.3f}", busy, unit.number(cost.energy_pj))
         rows.append((each.row.name, each.row.times, f"{result.status} {result.proof}".rstrip(), *numbers))
-    heads = ("layer", "count", "status", "cycles", "/ bound", "MACs busy", "uJ")
+    heads = ("layer", "count", "status", "cycles", "/ bound", "MACs busy", unit.name)
     if totals["bound_cycles"]:
         rows.append((
             "all", totals["layers"], "", f"{totals['cycles']:,.0f}", f"{totals['cycles'] / totals['bound_cycles']:.3f}",
-            percent(totals["utilization"], 1), f"{totals['energy_pj'] * 1e-6:,.2f}",
+            percent(totals["utilization"], 1), unit.number(totals["energy_pj"]),
         ))  # fmt: skip
     return "\n\n".join([*blocks, table(heads, rows)])
 

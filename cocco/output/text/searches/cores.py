@@ -2,41 +2,56 @@
 
 from __future__ import annotations
 
-from cocco.exploration.cores import CoresAxis
-from cocco.output.text.layout.numbers import capacity, megabytes, table
-from cocco.output.text.searches.search import no_plan_text
+from collections.abc import Sequence
+from typing import Any
 
-HEADS = (
-    "cores", "buffers of a core", "of all cores", "area (mm2)", "energy (mJ)", "latency (ms)", "off-chip", "crossing",
-    "cost", "optimum", "subgraphs by scheme",
-)  # fmt: skip
+from cocco.exploration.cores import CoresAxis
+from cocco.output.text.layout.numbers import capacity, table
+from cocco.output.text.searches.search import no_plan_text
+from simulator.units import AREA, ENERGY, TIME, TRAFFIC
+
 ENDS = {"optimal": "proved", "feasible": "not proved", "stopped": "stopped", "gave_up": "gave up"}
 
 
 def cores_text(axis: CoresAxis) -> str:
     """Return the table, and how energy and latency of the most cores compare with those of the fewest."""
     names = " + ".join(each.network for each in axis.results[0].evaluations)
-    rows = [_row(row, axis.results[0].accelerator.technology.clock_ghz) for row in axis.rows()]
+    found = axis.rows()
+    clock = axis.results[0].accelerator.technology.clock_ghz
+    energy, energies = ENERGY.column(_numbers(found, "energy_pj"))
+    time, times = TIME.column(_numbers(found, "latency_cycles", clock))
+    columns = {
+        "cores": [row["cores"] for row in found], "buffers of a core": _sizes(found, "capacity_bytes"),
+        "of all cores": _sizes(found, "capacity_all_bytes"),
+        "area (mm2)": AREA.column(_numbers(found, "area_mm2"))[1], f"energy ({energy})": energies,
+        f"latency ({time})": times, "off-chip": TRAFFIC.texts(_numbers(found, "ema_bytes")),
+        "crossing": TRAFFIC.texts(_numbers(found, "crossbar_bytes")),
+        "cost": ["-" if each is None else f"{each:,.0f}" for each in _numbers(found, "cost")],
+        "optimum": list(map(_end, found)), "subgraphs by scheme": list(map(_schemes, found)),
+    }  # fmt: skip
     lacking = [no_plan_text(each.evaluations, each.status) for each in axis.results if not each.plans]
     first = f"The memory to build for {names}, by cores."
-    return "\n\n".join([first, table(HEADS, rows, left=0), *_trend(axis), *lacking])
+    return "\n\n".join([first, table(list(columns), list(zip(*columns.values())), left=0), *_trend(axis), *lacking])
 
 
-def _row(row: dict[str, object], clock: float) -> tuple[str, ...]:
+def _numbers(rows: Sequence[dict[str, Any]], name: str, divisor: float = 1.0) -> list[float | None]:
+    """Return the numbers of a column; None where no plan runs."""
+    return [None if row["energy_pj"] is None else row[name] / divisor for row in rows]
+
+
+def _sizes(rows: Sequence[dict[str, Any]], name: str) -> list[str]:
+    return ["-" if size is None else capacity(int(size)) for size in _numbers(rows, name)]
+
+
+def _end(row: dict[str, Any]) -> str:
+    is_open = row["energy_pj"] is not None and row["status"] != "optimal" and row["gap"] is not None
+    return ENDS.get(row["status"], row["status"]) + (f", {100 * row['gap']:.2f} %" if is_open else "")
+
+
+def _schemes(row: dict[str, Any]) -> str:
     if row["energy_pj"] is None:
-        return (str(row["cores"]), *[""] * 8, str(row["status"]), "")
-    numbers = {name: float(value) for name, value in row.items() if isinstance(value, (int, float))}
-    gap = "" if row["status"] == "optimal" or row["gap"] is None else f", {100 * numbers['gap']:.2f} %"
-    schemes = row["schemes"]
-    assert isinstance(schemes, dict)
-    return (
-        str(row["cores"]), capacity(int(numbers["capacity_bytes"])), capacity(int(numbers["capacity_all_bytes"])),
-        f"{numbers['area_mm2']:,.2f}", f"{numbers['energy_pj'] * 1e-9:,.3f}",
-        f"{numbers['latency_cycles'] / (1e6 * clock):,.3f}", megabytes(int(numbers["ema_bytes"])),
-        megabytes(int(numbers["crossbar_bytes"])), f"{numbers['cost']:,.0f}",
-        ENDS.get(str(row["status"]), str(row["status"])) + gap,
-        ", ".join(f"{name} {count}" for name, count in schemes.items()) or str(row["subgraphs"]),
-    )  # fmt: skip
+        return ""
+    return ", ".join(f"{name} {count}" for name, count in row["schemes"].items()) or str(row["subgraphs"])
 
 
 def _trend(axis: CoresAxis) -> list[str]:

@@ -23,15 +23,19 @@ def front_text(front: Front, exchange: str | None = None) -> str:
     count = "1 memory" if len(front.found) == 1 else f"{len(front.found)} memories"
     first = f"{count} with partitions for {names}{on}, none better in all of them ({how}):"
     heads = [buffer_name(column) for column in buffer_bytes(front.found[0].accelerator)]
+    units = [
+        CRITERIA[name].quantity.unit(*values)
+        for name, values in zip(front.objectives, zip(*(point.values for point in front.found)))
+    ]
     rows = [
         (
             *(capacity(size) for size in buffer_bytes(point.accelerator).values()),
             sum(len(each.subgraphs) for each in point.evaluations),
-            *(shown(name, value, False) for name, value in zip(front.objectives, point.values)),
+            *(unit.number(value) for unit, value in zip(units, point.values)),
         )
         for point in front.found
     ]
-    heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
+    heads += ["subgraphs", *(f"{name} ({unit.name})" for name, unit in zip(front.objectives, units))]
     search = f"  search  {front.samples:,} samples, seed {front.seed}"
     among = among_text(front.space, front.found[0].accelerator, 10)
     parts = [first, table(heads, rows, left=0), f"{among}\n{search}"]
@@ -49,7 +53,12 @@ def limited_text(limited: Limited) -> str:
     limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
     if limited.best is None:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
-        return f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+        worst = "" if len(limited.limits) == 1 else "worst "
+        how = "proved, no plan comes nearer" if limited.is_nearest else "a longer search may find a nearer one"
+        return (
+            f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}, "
+            f"{limited.excess:.4g} times the {worst}limit ({how})."
+        )
     value = limited.value
     assert value is not None
     if limited.status == "optimal":
@@ -83,10 +92,11 @@ def placing_text(point: FrontPoint) -> list[str]:
     return found
 
 
-def shown(name: str, value: float, with_unit: bool = True) -> str:
+def shown(name: str, value: float) -> str:
     """Return a criterion in the unit that people read it in, rounded."""
-    number = f"{value * CRITERIA[name].scale:,.3f}".rstrip("0").rstrip(".")
-    return f"{number} {CRITERIA[name].shown}" if with_unit else number
+    unit = CRITERIA[name].quantity.unit(value)
+    number = unit.number(value)
+    return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit.name}"
 
 
 def _point(point: FrontPoint, objectives: Sequence[str]) -> str:

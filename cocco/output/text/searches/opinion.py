@@ -52,5 +52,4 @@ def _cheaper(found: Opinion, is_placed: bool, work: str) -> str:
 
 
 def _cost(found: Opinion, value: float) -> str:
-    unit = CRITERIA[found.metric]
-    return f"{value * unit.scale:,.6g} {unit.shown}" if unit.scale < 1 else f"{value:,.0f} {unit.unit}"
+    return CRITERIA[found.metric].quantity.text(value)

@@ -9,7 +9,9 @@ from cocco.exploration.answers.result import Result
 from cocco.output.text.layout.numbers import buffer_name, capacity, table, the_buffers
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Count
+from simulator.units import AREA, ENERGY, POWER
 
+UNSEEN = 1e-4  #: share of the largest change below which another is not named; our choice
 TERMS = {"buffer": "buffer", "dram": "DRAM", "sram": "SRAM", "leakage": "leakage", "compute": "computing"}
 
 
@@ -63,23 +65,41 @@ def decides(ranges: Ranges, per_byte: float) -> list[tuple[str, float]]:
     return sorted(changes, key=lambda change: -abs(change[1]))
 
 
+def changes_text(ranges: Ranges, per_byte: float) -> str:
+    """Return the same in words, in one unit, without terms that do not change."""
+    changes = decides(ranges, per_byte)
+    most = abs(changes[0][1])
+    unit = ENERGY.unit(most)
+    return ", ".join(
+        f"{TERMS[name]} {'+' if change > 0 else ''}{unit.text(change)}"
+        for name, change in changes
+        if abs(change) > UNSEEN * most
+    )
+
+
 def _terms(result: Result, shown: Sequence[Candidate]) -> str:
     ranges, exchange = result.ranges, result.exchange
     assert ranges is not None and exchange is not None and exchange.per_byte is not None
     per_byte = exchange.per_byte
     names = [name for name in TERMS if name != "leakage" or any(_parts(each, per_byte)[name] for each in shown)]
-    rows = []
-    for each in shown:
-        parts = _parts(each, per_byte)
-        rows.append((
-            *_buffers(each), *(f"{parts[name] * 1e-9:,.3f}" for name in names), _to_best(ranges, each),
-            f"{each.area_mm2:,.2f}", f"{each.leakage_mw:,.4g}",
-        ))  # fmt: skip
-    heads = [*_heads(shown[0]), *(f"{TERMS[name]} mJ" for name in names), "to the best", "area mm2", "leakage mW"]
-    changes = [
-        f"{TERMS[name]} {change * 1e-9:+,.3f} mJ" for name, change in decides(ranges, per_byte) if name in names
-    ]  # fmt: skip
-    first = "What decides among them, from the smallest to the largest: " + ", ".join(changes) + f" ({exchange})."
+    listed = [_parts(each, per_byte) for each in shown]
+    unit = ENERGY.unit(*(parts[name] for parts in listed for name in names))
+    areas, leakages = (
+        AREA.column([each.area_mm2 for each in shown])[1],
+        POWER.column([each.leakage_mw for each in shown])[1],
+    )
+    rows = [
+        (*_buffers(each), *(unit.number(parts[name]) for name in names), _to_best(ranges, each), area, leakage)
+        for each, parts, area, leakage in zip(shown, listed, areas, leakages)
+    ]
+    heads = [
+        *_heads(shown[0]),
+        *(f"{TERMS[name]} {unit.name}" for name in names),
+        "to the best",
+        "area mm2",
+        "leakage mW",
+    ]
+    first = f"What decides among them, from the smallest to the largest: {changes_text(ranges, per_byte)} ({exchange})."
     return f"{first}\n\n{table(heads, rows, left=0)}\n\n  {_whose(result.accelerator.cores, result.count)}"
 
 
@@ -91,14 +111,13 @@ def _whose(cores: int, count: Count) -> str:
 
 def _values(result: Result, shown: Sequence[Candidate]) -> str:
     """Return the table of these sizes where the metric's value is not split into terms: one column for the value."""
-    unit, ranges = CRITERIA[result.metric], result.ranges
+    criterion, ranges = CRITERIA[result.metric], result.ranges
     assert ranges is not None
-    rows = [
-        (*_buffers(each), f"{(each.value or 0.0) * unit.scale:,.3f}", _to_best(ranges, each), f"{each.area_mm2:,.2f}")
-        for each in shown
-    ]
-    heads = [*_heads(shown[0]), f"{result.metric} {unit.shown}", "to the best", "area mm2"]
-    return f"Among them buffer and {unit.title} decide:\n\n{table(heads, rows, left=0)}"
+    unit, values = criterion.quantity.column([each.value for each in shown])
+    areas = AREA.column([each.area_mm2 for each in shown])[1]
+    rows = [(*_buffers(each), value, _to_best(ranges, each), area) for each, value, area in zip(shown, values, areas)]
+    heads = [*_heads(shown[0]), f"{result.metric} {unit}", "to the best", "area mm2"]
+    return f"Among them buffer and {criterion.title} decide:\n\n{table(heads, rows, left=0)}"
 
 
 def _parts(each: Candidate, per_byte: float) -> dict[str, float]:

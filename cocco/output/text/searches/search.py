@@ -12,22 +12,13 @@ from cocco.exploration.answers.lacking import least_memory
 from cocco.exploration.answers.result import Result
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.starts import METHOD
-from cocco.output.text.layout.numbers import (
-    buffer_columns,
-    buffer_name,
-    capacity,
-    counted,
-    counted_as,
-    megabytes,
-    millijoules,
-    milliseconds,
-    table,
-)
+from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted, counted_as, table
 from cocco.output.text.plans.evaluation import energy_text, experts_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Accelerator, Evaluation, Partition, evaluate
+from simulator.units import ENERGY, TIME, TRAFFIC
 from workloads import Network
 from workloads.network.rewriting.repeats import repeat_text
 
@@ -39,10 +30,10 @@ def partition_text(result: Result, networks: Sequence[Network]) -> str:
     """Return what was found for given hardware."""
     if not result.plans:
         return no_plan_text(result.evaluations, result.status)
-    evaluation = result.evaluation
+    evaluation, is_executed = result.evaluation, result.metric == "latency"
     first = (
         f"Run {evaluation.network} in {counted(len(evaluation.subgraphs), 'subgraph')} on "
-        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation)}."
+        f"{buffers(result.accelerator)}{machine(result.accelerator)}: {_numbers(evaluation, is_executed)}."
     )
     return "\n\n".join([first, _quality(result, networks), _details(evaluation)])
 
@@ -68,13 +59,14 @@ def explore_text(result: Result, networks: Sequence[Network], paid: Sequence[Com
 
 def _compromise(paid: Sequence[Compromise]) -> str:
     """Return what each network has alone and together, and the difference."""
-    head, scale = _shown(paid[0].metric)
+    quantity = CRITERIA[paid[0].metric].quantity
+    unit = quantity.unit(*(value for each in paid for value in (each.own_value, each.common_value)))
     rows = [
         (
             each.network,
             " + ".join(capacity(size) for size in buffer_bytes(each.own).values()),
-            f"{each.own_value * scale:,.3f}",
-            f"{each.common_value * scale:,.3f}",
+            unit.number(each.own_value),
+            unit.number(each.common_value),
             f"{100 * (each.common_value / each.own_value - 1):+.2f} %",
             f"{each.own_cost:,.0f}",
             f"{each.common_cost:,.0f}",
@@ -83,13 +75,18 @@ def _compromise(paid: Sequence[Compromise]) -> str:
         )
         for each in paid
     ]
-    heads = ("network", "its own best", f"{head}: own", "common", "differs", "cost: own", "common", "pays", "")
+    heads = (
+        "network",
+        "its own best",
+        f"{paid[0].metric} {unit.name}: own",
+        "common",
+        "differs",
+        "cost: own",
+        "common",
+        "pays",
+        "",
+    )
     return "What each pays for the common memory, against the best found for it alone:\n\n" + table(heads, rows, left=1)
-
-
-def _shown(metric: str) -> tuple[str, float]:
-    """Return the head of a column, and what its numbers are multiplied with."""
-    return f"{metric} {CRITERIA[metric].shown}", CRITERIA[metric].scale
 
 
 def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
@@ -103,11 +100,12 @@ def no_plan_text(evaluations: Sequence[Evaluation], status: Status) -> str:
     return "\n".join([*lines, f"Layer by layer it runs from {buffers(least)} on."])
 
 
-def _numbers(evaluation: Evaluation) -> str:
+def _numbers(evaluation: Evaluation, is_executed: bool = False) -> str:
     clock = evaluation.accelerator.technology.clock_ghz
+    cycles = evaluation.latency_executed_cycles if is_executed else evaluation.latency_cycles
     return (
-        f"energy {millijoules(evaluation.energy_pj)}, latency {milliseconds(evaluation.latency_cycles, clock)}, "
-        f"off-chip traffic {megabytes(evaluation.ema_bytes)}"
+        f"energy {ENERGY.text(evaluation.energy_pj)}, latency {TIME.text(cycles / clock)}, "
+        f"off-chip traffic {TRAFFIC.text(evaluation.ema_bytes)}"
     )
 
 
@@ -134,7 +132,8 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         bound = "  optimum         proved: the cost is equal to the lower bound"
     else:
         gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
-        bound = f"  lower bound     {result.lower_bound:,.0f}{gap}"
+        why = f" ({result.bounded_by})" if result.bounded_by else ""
+        bound = f"  lower bound     {result.lower_bound:,.0f}{why}{gap}"
     bound += "\n" + among_text(result.space, result.accelerator, 18)
     bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
     first = int(result.points["cost"].to_numpy().argmin())
@@ -152,7 +151,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
     alone = [
-        evaluate(network, Partition.layerwise(network, result.metric), result.accelerator, evaluation.tile_rule)
+        evaluate(network, Partition.layerwise(network, evaluation.metric), result.accelerator, evaluation.tile_rule)
         for network, evaluation in zip(networks, result.evaluations)
     ]
     lines = [cost, bound, search]
@@ -192,14 +191,13 @@ def cores_counted(result: Result) -> str:
 
 
 def _networks(result: Result) -> str:
-    rows = []
-    for weight, evaluation in zip(result.weights, result.evaluations):
-        clock = evaluation.accelerator.technology.clock_ghz
-        rows.append((
-            evaluation.network, f"{weight:g}", len(evaluation.subgraphs), millijoules(evaluation.energy_pj),
-            milliseconds(evaluation.latency_cycles, clock), megabytes(evaluation.ema_bytes),
-        ))  # fmt: skip
-    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), rows)
+    found, clock = result.evaluations, result.accelerator.technology.clock_ghz
+    rows = zip(
+        [each.network for each in found], [f"{weight:g}" for weight in result.weights],
+        [len(each.subgraphs) for each in found], ENERGY.texts([each.energy_pj for each in found]),
+        TIME.texts([each.latency_cycles / clock for each in found]), TRAFFIC.texts([each.ema_bytes for each in found]),
+    )  # fmt: skip
+    return table(("network", "weight", "subgraphs", "energy", "latency", "off-chip"), list(rows))
 
 
 def work_of(result: Result) -> str:
@@ -212,17 +210,17 @@ def _sizes_seen(result: Result) -> str:
     points = result.points
     names = buffer_columns(points.columns)
     best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES_SHOWN, "cost").sort_values(names)
-    metric, scale = _shown(result.metric)
+    unit, values = CRITERIA[result.metric].quantity.column(list(best["value"]))
     rows = [
         (
             *(capacity(int(row[name])) for name in names),
-            f"{row['value'] * scale:,.3f}",
+            value,
             f"{row['cost']:,.0f}",
             _to_the_best(row["cost"], result.cost),
         )
-        for _, row in best.iterrows()
+        for value, (_, row) in zip(values, best.iterrows())
     ]
-    heads = [*map(buffer_name, names), metric, "cost", "to the best"]
+    heads = [*map(buffer_name, names), f"{result.metric} {unit}", "cost", "to the best"]
     head = "The cheapest samples by size; a search at a fixed size may still improve them:"
     if work_of(result) == "steps":
         head = "The optima of the sizes that were solved; all others cost more:"

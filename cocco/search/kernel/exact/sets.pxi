@@ -108,11 +108,7 @@ cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, 
 
 cdef double row_cost(Goal* goal, Machine* m, Row* row, i64 network) noexcept nogil:
     """Formula 1 of one subgraph in the capacities at goal.at, with the weight of its network."""
-    if goal.metric == 0:
-        return goal.weights[network] * <double>row.ema
-    if goal.metric == 1:
-        return goal.weights[network] * energy_of(goal, goal.at[0], goal.at[1], row)
-    return goal.weights[network] * (<double>row.slots / <double>m.bandwidth)
+    return goal.weights[network] * objective_of(goal, m, goal.at[0], goal.at[1], row)
 
 
 cdef i64 find_set(Sets* sets, const u64* members, i64 words) noexcept nogil:

@@ -2,6 +2,9 @@
 
 cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64 metric          # 0 ema, 1 energy, 2 latency
+    i64 others          # metrics that are added, and what a unit of each is worth
+    i64* other
+    double* worth
     i64 has_alpha
     double alpha
     i64 counted         # cores whose buffers the cost counts
@@ -211,6 +214,24 @@ cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexce
     )
 
 
+cdef inline double metric_of(Goal* goal, Machine* m, i64 metric, i64 first, i64 second, Row* row) noexcept nogil:
+    """simulator.model.cost.METRICS"""
+    if metric == 0:
+        return <double>row.ema
+    if metric == 1:
+        return energy_of(goal, first, second, row)
+    return <double>row.slots / <double>m.bandwidth
+
+
+cdef inline double objective_of(Goal* goal, Machine* m, i64 first, i64 second, Row* row) noexcept nogil:
+    """cocco.problem.objective.Objective.of"""
+    cdef i64 i
+    cdef double value = metric_of(goal, m, goal.metric, first, second, row)
+    for i in range(goal.others):
+        value += goal.worth[i] * metric_of(goal, m, goal.other[i], first, second, row)
+    return value
+
+
 cdef inline void zero_row(Row* row) noexcept nogil:
     row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
     row.global_written = row.weight_written = row.operation_extra = 0
@@ -221,15 +242,9 @@ cdef void value_of(
 ) noexcept nogil:
     """Formula 1 of the totals of all networks in these capacities, and the cost."""
     cdef i64 i, size
-    cdef double total = 0.0, metric
+    cdef double total = 0.0
     for i in range(g.networks):
-        if goal.metric == 0:
-            metric = <double>totals[i].ema
-        elif goal.metric == 1:
-            metric = energy_of(goal, first, second, &totals[i])
-        else:
-            metric = <double>totals[i].slots / <double>m.bandwidth
-        total += goal.weights[i] * metric
+        total += goal.weights[i] * objective_of(goal, m, first, second, &totals[i])
     value[0] = total
     if goal.has_alpha:
         size = goal.counted * (memory.activations if m.is_shared else memory.activations + memory.weights)

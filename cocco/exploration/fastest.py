@@ -1,0 +1,142 @@
+"""The plan that runs fastest on given hardware, searched from the plans of all metrics: none of them is faster.
+
+The latency that is executed is no sum over subgraphs, so neither the exact nor the genetic search can find it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from cocco.allocation.address_map import address_map
+from cocco.bounds.floors.least import gap
+from cocco.effort.effort import Effort
+from cocco.effort.stages import tell, watched_by
+from cocco.effort.status import Interrupted, Status
+from cocco.exploration.answers.result import Result
+from cocco.exploration.starts import starts
+from cocco.latency.bounds import Bound, bounds_of
+from cocco.latency.draft import draft_of
+from cocco.latency.moves import Moves
+from cocco.latency.search import Found, Search
+from cocco.latency.seeds import all_kept
+from cocco.latency.timed import Timed
+from cocco.problem.names import Keep, Metric
+from cocco.search.pricing.samples import Seen
+from simulator.accelerator import Accelerator
+from simulator.evaluate import evaluate
+from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
+from simulator.model.rules import PricingRules
+from simulator.model.subgraph.subgraph import Geometry
+from simulator.model.subgraph.tiling import TileRule
+from simulator.partition.partition import Partition
+from workloads.network.network import Network
+
+SHARE = 10  #: of the samples of an effort one in so many is a plan that is priced; our choice: a plan takes ms
+
+
+def fastest(
+    network: Network, accelerator: Accelerator, tile_rule: TileRule, keep: Keep, effort: Effort,
+    solved: Callable[[Metric, Effort], Result],
+) -> Result:  # fmt: skip
+    """Return the plan of the least executed latency found; solved: the answer for another metric with an effort.
+
+    Raises Interrupted after Ctrl-C, with the fastest plan so far.
+    """
+    answers, is_stopped = dict[Metric, Result](), False
+    try:
+        for metric in METRIC_NAMES:
+            with watched_by(None):  # its costs are no latencies
+                answers[metric] = solved(metric, replace(effort, progress=None))
+    except Interrupted as stop:
+        answers[metric], is_stopped = stop.result, True
+    except KeyboardInterrupt:
+        if not answers:
+            raise
+        is_stopped = True
+    first = next(iter(answers.values()))
+    if not any(each.plans for each in answers.values()):
+        return replace(first, metric="latency")
+    rules = {
+        metric: PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, metric)
+        for metric in METRIC_NAMES
+    }
+    timed = Timed(rules, accelerator)
+    least = math.ceil(answers["ema"].lower_bound or 0) if "ema" in answers else 0
+    bound = bounds_of(rules[DEFAULT_METRIC], accelerator, least)[0]
+    moves = Moves(network, accelerator.connection, keep == "auto")
+    port = accelerator.dram_bytes_per_cycle
+
+    def told() -> None:
+        best = min(search.found).slots / port
+        tell("latency", search.priced, search.most, "plans", best=best, bound=bound.slots / port)
+        if effort.progress is not None:
+            effort.progress(min(SHARE * search.priced, effort.samples), effort.samples, best)
+
+    search = Search(timed, moves, max(1, effort.samples // SHARE), effort.seed, bound.slots, told)
+    try:
+        search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
+        if not is_stopped:
+            search.start(draft_of(network, plan) for plans in starts(effort.initial) for plan in _allowed(plans, keep))
+            if keep == "auto":
+                search.start(each for metric in METRIC_NAMES if (each := all_kept(timed, metric)) is not None)
+            search.improve()
+            search.save()
+    except KeyboardInterrupt:
+        is_stopped = True
+        if not search.found:  # the plans of other metrics run: simulating them takes little
+            search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
+    result = _answer(network, first, search, bound, tile_rule, effort.seed)
+    if is_stopped:
+        raise Interrupted(result if result.status == "optimal" else replace(result, status="stopped"))
+    return result
+
+
+def _allowed(plans: tuple[Partition, ...], keep: Keep) -> tuple[Partition, ...]:
+    """Return plans without their kept intervals, where nothing may stay on chip."""
+    return plans if keep == "auto" else tuple(replace(plan, keep=()) for plan in plans)
+
+
+def _answer(network: Network, first: Result, search: Search, bound: Bound, rule: TileRule, seed: int) -> Result:
+    """Return the fastest plan found that has addresses, as the simulator judges it; without any, the fastest."""
+    chip, order = search.timed.accelerator, sorted(search.found)
+    best, placed = order[0], False
+    for found in order:
+        addresses = address_map(network, found.draft.partition(network), chip, rule)
+        if addresses is None or addresses.fits:
+            best, placed = found, True
+            break
+    evaluation = evaluate(network, best.draft.partition(network), chip, rule)
+    cost, least = evaluation.latency_executed_cycles, bound.slots / chip.dram_bytes_per_cycle
+    if cost != best.slots / chip.dram_bytes_per_cycle:
+        raise RuntimeError(
+            f"the search simulated its winner in {best.slots:,} slots, evaluate() in "
+            f"{cost * chip.dram_bytes_per_cycle:,.0f}; please report this with the network and the seed"
+        )
+    status: Status = "optimal" if best.slots <= bound.slots else "feasible"
+    return replace(
+        first, method="auto", metric="latency", seed=seed, samples=max(1, search.priced), status=status, cost=cost,
+        plans=(evaluation.plan,), evaluations=(evaluation,), lower_bound=least, gap=gap(cost, least),
+        bounded_by=bound.why, seen=_seen(search.found, chip), splits=None, moved=() if evaluation.keep else None,
+        placed=placed if evaluation.keep else None,
+    )  # fmt: skip
+
+
+def _seen(found: list[Found], chip: Accelerator) -> Seen:
+    """Return what was simulated and kept as samples of one generation."""
+    costs = np.array([each.slots / chip.dram_bytes_per_cycle for each in found])
+    least = costs.min(keepdims=True)
+    samples = {
+        "number": np.array([each.number for each in found]), "generation": np.zeros(len(found), np.int32),
+        "subgraphs": np.array([len(each.draft.groups) for each in found]), "value": costs, "cost": costs,
+        "capacities": np.empty((len(found), 0), np.int32),
+    }  # fmt: skip
+    generations = {
+        "generation": np.zeros(1, np.int64), "samples": np.array([found[-1].number]), "best_cost": least,
+        "min_cost": least, "mean_cost": costs.mean(keepdims=True), "std_cost": costs.std(keepdims=True),
+        "distinct": np.array([len(found)]),
+    }  # fmt: skip
+    return Seen(samples, generations, chip, {})

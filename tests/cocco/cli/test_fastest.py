@@ -1,0 +1,39 @@
+"""cocco partition --metric latency: the executed latency, its bound, the plan file; explore refuses it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.helpers.command_line import answer, assert_malformed, cocco
+
+CHIP = ("--shared-buffer", "1MB")
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("plans") / "plan.json"
+    asked = ("partition", "vgg16", *CHIP, "--metric", "latency", "--samples", "500", "-o", path)
+    return path, answer(cocco(*asked, "--json")), cocco(*asked)
+
+
+def test_the_answer_has_executed_latency_and_its_bound(saved):
+    _, found, printed = saved
+    assert found["cost"] == found["totals"]["latency_executed_cycles"] >= found["lower_bound"]
+    assert (found["metric"], found["bounded_by"]) == ("latency", "weights behind conv5_2")
+    assert f"  latency         {found['cost']:,.0f} cycles\n" in printed.stdout
+    assert f"  lower bound     {found['lower_bound']:,.0f} (weights behind conv5_2); the gap is " in printed.stdout
+
+
+def test_the_plan_file_has_the_same_latency_to_the_byte(saved):
+    path, found, _ = saved
+    again = answer(cocco("evaluate", "vgg16", "--partition", path, "--json"))
+    assert again["totals"] == found["totals"]
+
+
+def test_explore_names_the_metric_that_is_a_sum():
+    assert_malformed(cocco("explore", "vgg16", "--metric", "latency"), ["--metric", "latency", "latency-sum"])
+
+
+def test_other_methods_are_refused():
+    found = cocco("partition", "vgg16", *CHIP, "--metric", "latency", "--method", "ga")
+    assert_malformed(found, ["method", "auto", "latency", "ga"])
