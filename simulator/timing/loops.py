@@ -97,7 +97,13 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
     )
     inputs = moved(moves.inputs, plan.totals.ema_input_bytes - arriving)
     inputs[0] += arriving  # inputs kept from now on are loaded whole, before anything is computed
-    own = weights if layer.team.cores == 1 else moves.nest.moved(moves.weights, together)  # of one core
+    own = weights
+    if layer.team.cores > 1:  # of one core
+        bits = layer.bits
+        own = [
+            -(-each * bits.weights * bits.used // (8 * bits.active))
+            for each in moves.nest.moved(moves.weights, together)
+        ]
     is_streamed = sum(own) > plan.weight_bytes
     return _Steps(
         inputs,

@@ -158,7 +158,8 @@ def block_slices(part: Dense) -> Iterator[Step]:
     ends = [*accumulate(run.words, initial=0)]
     blocks = product(cuts(run.lines[0].outputs, plan.tile[0]), zip(cuts(run.lines[1].outputs, plan.tile[1]), across))
     for samples, (down, (columns, met)) in product(part.rounds, blocks):
-        bands = [[each] for each in down] if plan.mode == "block-row" else [list(down)]
+        is_low = plan.mode == "block-row" and len(down) < plan.tile[0]  # as many turns, with their part of the columns
+        bands = [[each] for each in down] if plan.mode == "block-row" and not is_low else [list(down)]
         coming = new_rows([union(single[row] for row in band) for band in bands])
         for chunk, inputs in product(part.chunks, slices):
             words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
@@ -174,7 +175,17 @@ def block_slices(part: Dense) -> Iterator[Step]:
                     if (inputs, band, outputs) == (slices[-1], bands[-1], turns[-1]):
                         part.store(samples * len(down) * len(columns), chunk)
                     step = part.make(samples, Tile(len(band), len(columns), 0), outputs, inputs, False)
-                    yield from split(step, [len(each) for each in pieces]) if is_short else [step]
+                    if is_low and run.lines[0].outputs > 1:
+                        yield from split(step, [1] * plan.tile[0], block_rows(single, plan.tile[0]))
+                    else:
+                        yield from split(step, [len(each) for each in pieces]) if is_short else [step]
+
+
+def block_rows(met: Sequence[int], tile: int) -> list[int]:
+    """Return the rows that each row of a block meets and none before it: of the second block, if it is whole."""
+    first = tile if len(met) >= 2 * tile else 0
+    found = [each.bit_count() for each in new_rows(met[first : first + tile])]
+    return found if any(found) else [1] * len(found)
 
 
 ORDERS: dict[str, Callable[[Dense], Iterator[Step]]] = {

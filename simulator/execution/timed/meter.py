@@ -81,17 +81,15 @@ def _sum(steps: list[Step]) -> Step:
     return Step(*map(sum, zip(*steps)))._replace(turn=steps[0].turn)
 
 
-def split(step: Step, sizes: Sequence[int]) -> Iterator[Step]:
-    """Yield a step in parts of these sizes; inputs come with the first, results leave with the last."""
-    total, done = sum(sizes), 0
-    for size in sizes:
-        weights, staying, work = (
-            each * (done + size) // total - each * done // total
-            for each in (step.weight_bytes, step.staying_bytes, step.work)
+def split(step: Step, sizes: Sequence[int], inputs: Sequence[int] = (1,)) -> Iterator[Step]:
+    """Yield a step in parts of these sizes; inputs come with the first, or as they say, results leave with the last."""
+    total, coming, done, came = sum(sizes), sum(inputs), 0, 0
+    for n, size in enumerate(sizes):
+        more = inputs[n] if n < len(inputs) else 0
+        first, stop = (
+            (*(each * came_in // coming for each in step[:2]), *(each * made // total for each in step[2:5]))
+            for came_in, made in ((came, done), (came + more, done + size))
         )
-        is_first, is_last = not done, done + size == total
-        yield Step(
-            step.input_bytes * is_first, step.input_room * is_first, weights, staying, work,
-            step.output_bytes * is_last, step.output_room * is_last, step.turn,
-        )  # fmt: skip
-        done += size
+        done, came = done + size, came + more
+        moved = [b - a for a, b in zip(first, stop)]
+        yield Step(*moved, *(each * (done == total) for each in step[5:7]), step.turn)

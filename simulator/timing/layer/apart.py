@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from simulator.model.layer.axes import meet
-from simulator.model.layer.loop_layer import LoopLayer, Map, round_up
+from simulator.model.layer.loop_layer import LoopLayer, Map, inputs_of, results_of
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pass
@@ -31,8 +31,8 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         weights=[nest.term(start | {"steps": made}, taps)] if layer.weights else [],
         outputs=[nest.term(tiles | {"steps": made}, layer.outputs, sum(made))],  # a slice has fewer than its input
         work=[nest.term(tiles | {"steps": made})],
-        ahead=[nest.term(loads | {"steps": [round_up(layer, each) for each in coming]})],
-        behind=[nest.term(tiles | {"steps": [round_up(layer, each) * often for each, often in steps]})],
+        ahead=[nest.term(loads | {"steps": [inputs_of(layer, each) for each in coming]})],
+        behind=[nest.term(tiles | {"steps": [results_of(layer, each) * often for each, often in steps]})],
     )
 
 
@@ -45,8 +45,10 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     nest = Nest({name: lengths[name] for name in names})
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
     made = nest.term(tiles | {"steps": steps})
-    rooms = nest.term(tiles | {"steps": [round_up(layer, each) for each in steps]})
-    inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
+    rooms = nest.term(tiles | {"steps": [results_of(layer, each) for each in steps]})
+    inputs, ahead = (
+        _operands(layer, plan.order, nest, tiles, steps, *each) for each in ((1, 8), (layer.word, layer.most_bits))
+    )
     return Moves(nest, inputs, [], [made], [made], ahead, [rooms])
 
 
@@ -66,13 +68,13 @@ def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
         weights=[],
         outputs=[nest.term(tiles | second | {"steps": steps})],
         work=[nest.term(tiles | {"steps": steps})],
-        ahead=[nest.term(tiles | {"steps": [layer.word] * len(steps)})] if layer.loaded else [],
-        behind=[nest.term(tiles | second | {"steps": [layer.word] * len(steps)})],
+        ahead=[nest.term(tiles | {"steps": [inputs_of(layer, 1)] * len(steps)})] if layer.loaded else [],
+        behind=[nest.term(tiles | second | {"steps": [results_of(layer, each) for each in steps]})],
     )
 
 
 def _operands(
-    layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int
+    layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int, bits: int
 ) -> list[Term]:
     """Return what is loaded of each operand, in whole words of channels: tile by tile, or whole before the tiles.
 
@@ -83,15 +85,15 @@ def _operands(
     sizes, found = [-(-each // word) * word for each in steps], []
     for channels in filter(None, layer.passing):
         if channels == layer.outputs:
-            found.append(nest.term(tiles | {"steps": sizes}))
+            found.append(nest.term(tiles | {"steps": sizes}, bits, 8))
         else:
-            found.append(nest.term(tiles | once, word))
+            found.append(nest.term(tiles | once, word * bits, 8))
     for height, width, channels, _ in layer.broadcast:
         if channels == layer.outputs and order == "CT":
-            found.append(nest.term(start | {"steps": sizes}, height * width))
+            found.append(nest.term(start | {"steps": sizes}, height * width * bits, 8))
         else:
             size = height * width * -(-channels // word) * word
-            found.append(nest.term(start | {"steps": "first"}, size))
+            found.append(nest.term(start | {"steps": "first"}, size * bits, 8))
     return found
 
 
@@ -102,14 +104,14 @@ def poured_moves(layer: LoopLayer) -> Moves:
     coming, made = _coming(layer, layer.word), [channels * often for channels, often in steps]
     nest = Nest({"repeat": layer.repeat, "steps": len(steps), "rows": len(poured.added)})
     rows = [min(1, added) for added in poured.added]
-    rooms = [layer.word * often for _, often in steps]
+    rooms = [results_of(layer, 1) * often for _, often in steps]
     return Moves(
         nest,
         inputs=[nest.term({"steps": coming, "rows": rows}, across)],
         weights=[],
         outputs=[nest.term({"steps": made, "rows": poured.finished}, width * layer.outputs, sum(made))],
         work=[nest.term({"steps": made, "rows": poured.added})],
-        ahead=[nest.term({"rows": rows}, across * layer.word)],
+        ahead=[nest.term({"rows": rows}, across * inputs_of(layer, 1))],
         behind=[nest.term({"steps": rooms, "rows": poured.finished}, width)],
     )
 
@@ -124,8 +126,11 @@ def copy_moves(layer: LoopLayer) -> Moves:
     nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
     words = nest.steps["words"]
     inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)
-    word = nest.term({}, layer.word)
-    return Moves(nest, [inputs], [], [outputs], [word], [word], [word])
+    word, rooms = (
+        nest.term({}, layer.word),
+        [nest.term({}, size) for size in (inputs_of(layer, 1), results_of(layer, 1))],
+    )
+    return Moves(nest, [inputs], [], [outputs], [word], *([each] for each in rooms))
 
 
 def _coming(layer: LoopLayer, step: int) -> list[int]:

@@ -6,7 +6,7 @@ inputs, rows of a block and inner chunks, if an order has them.
 
 from __future__ import annotations
 
-from simulator.model.layer.loop_layer import LoopLayer, round_up
+from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import block_rows, fetched, pieces, tiles_pass
@@ -52,6 +52,7 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """Return what the loops of a convolution or of a product of two activations move."""
     cuts = Cuts(layer, plan)
     nest, rounded = cuts.nest(plan.order), [round_up(layer, chunk) for chunk in cuts.chunks]
+    leaving_rooms = [results_of(layer, chunk) for chunk in cuts.chunks]
     channels = layer.loaded * layer.part.outputs // layer.outputs
     inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
     ahead = _inputs(plan, cuts, nest, layer.part.room, cuts.slice_rooms) if layer.loaded else []
@@ -66,16 +67,19 @@ def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
     end: dict[str, Sizes] = made | dict.fromkeys(WITHIN, "last")
-    chunks, room = end | {"chunks": cuts.chunks}, end | {"chunks": rounded}
+    chunks, room = end | {"chunks": cuts.chunks}, end | {"chunks": leaving_rooms}
     if not any(layer.epilogue):
         return Moves(nest, inputs, weights, [nest.term(chunks)], [work], ahead, [nest.term(room)])
     passing, size = layer.epilogue, layer.output_elements
-    inputs = [*inputs, nest.term(chunks, passing.loaded, size)]
-    ahead = [*ahead, nest.term(room, passing.loaded, size)]
+    start: dict[str, Sizes] = dict.fromkeys(nest.steps, "first")
+    first = min(passing.room, layer.batch * passing.loaded)  # operands that are broadcast, before all else
+    later = layer.batch * passing.loaded - first
+    inputs = [*inputs, nest.term(start, first), nest.term(chunks, later, layer.batch * size)]
+    ahead = [*ahead, nest.term(room, later, layer.batch * size)]
     left, leaving = (nest.term(each, passing.left, size) for each in (chunks, room))
     results = layer.output_bytes * layer.stays.is_written
     if passing.by_position:  # results leave with those of the last chunk
-        chunks, room = (end | {"chunks": [0] * (len(each) - 1) + [sum(each)]} for each in (cuts.chunks, rounded))
+        chunks, room = (end | {"chunks": [0] * (len(each) - 1) + [sum(each)]} for each in (cuts.chunks, leaving_rooms))
     outputs, behind = (nest.term(each, results, size) for each in (chunks, room))
     return Moves(nest, inputs, weights, [outputs, left], [work], ahead, [behind, leaving])
 
@@ -99,14 +103,14 @@ def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:
     part, word = layer.part, layer.word
     if plan.order == "TKC":
         found = pieces(part.reduction, plan.slice)
-        return found, [round_up(layer, each) for each in found]
+        return found, [inputs_of(layer, each) for each in found]
     if plan.order != "BC":
-        return [part.reduction], [round_up(layer, part.reduction)]
+        return [part.reduction], [inputs_of(layer, part.reduction)]
     is_one = layer.is_product or part.outputs < layer.outputs
     operands = [part.reduction] if is_one else [layer.producers[each] for each in layer.operands]
     words, most = [each for channels in operands for each in pieces(channels, word)], max(1, plan.slice // word)
     cut = [words[first : first + most] for first in range(0, len(words), most)]
-    return [sum(each) for each in cut], [len(each) * word for each in cut]
+    return [sum(each) for each in cut], [inputs_of(layer, len(each) * word) for each in cut]
 
 
 def _inputs(plan: LoopPlan, cuts: Cuts, nest: Nest, channels: int, slices: list[int]) -> list[Term]:
