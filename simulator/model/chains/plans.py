@@ -177,12 +177,14 @@ def _slices_plans(at: Place, band: ChainBand, outputs: int) -> None:
     while size:
         chunk = min(chain.middle, size * layer.word)
         loops = Loops(chunk, chunk, outputs, outputs, 1, 0)
-        if not _chain_may_win(at, band, band.anew, loops, chain.middle, ceil_div(chain.middle, chunk) * once):
-            return  # smaller chunks move more
         before, held = 0, middle_bytes(layer, band.anew, chunk, 0)
         if chunk < chain.middle:
             held += band.rows * sum_row_bytes(layer, outputs)
-        for fourth in range(4 if holds(at.room, held, 0) else 0):
+        fits = holds(at.room, held, 0)
+        if fits or size == words:
+            if not _chain_may_win(at, band, band.anew, loops, chain.middle, ceil_div(chain.middle, chunk) * once):
+                return  # smaller chunks move more
+        for fourth in range(4 if fits else 0):
             inputs = 1 if fourth == 0 else ceil_div(of_x, 2) if fourth == 1 else of_x - 3 + fourth
             if inputs > before:
                 before, kept = inputs, min(chain.inputs, inputs * layer.word)
