@@ -56,7 +56,7 @@ def settled(question: Question, result: Result, slack: float, needs_pairs: bool)
             value = value_of(problem, most, size)
             bounds[memory] = {metric: max(value, known.of(metric)) if memory == own else value}
     found = least_of_all(question, SECOND, bounds, known)
-    placed = _placed(question, found, known, bounds, needs_pairs)
+    placed = _placed(question, found, known, bounds, SECOND, needs_pairs)
     best = placed.plans
     cost = problem.cost(best.evaluations)
     second = Second(SECOND, best.of(SECOND), found.bound, slack, result.cost, cost, known.of(SECOND))
@@ -73,26 +73,31 @@ def settled(question: Question, result: Result, slack: float, needs_pairs: bool)
 
 
 def settled_limits(question: Question, judge: Judge, limited: Limited) -> Limited:
-    """Return the answer under limits, or plans with the same value of the criterion that take less energy.
+    """Return the answer under limits with a better value, if prices on the limits find one, and then the least energy.
 
     Of a point that is only the nearest, the worst limit counts as kept by what it has.
     """
     point = limited.nearest
     assert point is not None, "a plan runs"
-    names, factor = judge.plane.names, max(1.0, judge.excess(point.values))
-    most = {name: factor * bound for name, bound in judge.limits.items()}
+    plane, factor, name = judge.plane, max(1.0, judge.excess(point.values)), limited.minimize
+    metric, at = metric_of(name), judge.target
+    most = {each: factor * bound for each, bound in judge.limits.items()}
+    if limited.status == "feasible" and metric is not None:
+        found = _least(question, judge, point, most, metric)
+        if found is not None:
+            point = found.point
+            lower = found.bound / (plane.cycles if name == "bandwidth" else 1.0)
+            lower = min(point.values[at], max(lower, limited.lower_bound or 0.0))
+            is_proven = point.values[at] <= lower * (1 + SAME)
+            limited = replace(limited, lower_bound=lower, status="optimal" if is_proven else "feasible")
     if factor == 1:
-        target = names[judge.target]
-        most[target] = min(most.get(target, point.values[judge.target]), point.values[judge.target])
-    within = [
-        each.memory for each in bounds_of(question.problem, judge)
-        if all(value <= most.get(name, math.inf) for name, value in zip(names, each.values))
-    ]  # fmt: skip
-    found = _least_energy(question, judge.plane, point, most, within)
-    if found is None:
-        return limited
-    point, second = found
-    points = limited.points if point is limited.nearest else with_points(limited.points, names, [point])
+        most[name] = min(most.get(name, math.inf), point.values[at])
+    before, second = point, None
+    if _metrics(plane, most).keys() != {SECOND}:
+        found = _least(question, judge, point, most, SECOND)
+        if found is not None:
+            point, second = found.point, found.second(before, question.problem.objective.weights)
+    points = limited.points if point is limited.nearest else with_points(limited.points, plane.names, [point])
     return replace(limited, nearest=point, best=limited.best and point, second=second, points=points)
 
 
@@ -100,38 +105,67 @@ def settled_points(question: Question, plane: Plane, points: Sequence[FrontPoint
     """Return points of a front with the least energy for their values, as far as few steps find it in each memory."""
     if SECOND in plane.names:
         return tuple(points)
-    own, steps = question.problem.memory_of, budget(question, FAILURES)
-    found = [
-        _least_energy(question, plane, point, dict(zip(plane.names, point.values)), [own(point.accelerator)], steps)
-        for point in points
-    ]
-    return tuple(point if each is None else each[0] for point, each in zip(points, found))
+    own, steps, found = question.problem.memory_of, budget(question, FAILURES), []
+    for point in points:
+        most = dict(zip(plane.names, point.values))
+        found.append(_least_point(question, plane, point, most, [own(point.accelerator)], SECOND, steps).point)
+    return tuple(found)
 
 
-def _least_energy(
-    question: Question, plane: Plane, point: FrontPoint, most: dict[str, float], memories: Sequence[Memory],
-    steps: StepBudget | None = None,
-) -> tuple[FrontPoint, Second] | None:  # fmt: skip
-    """Return a point with at most these values and the least energy; None where energy itself is among them."""
-    metrics: dict[Metric, float] = {}
+class _Least(NamedTuple):
+    """A point with the least of a metric, and a value that no other within its bounds undercuts."""
+
+    point: FrontPoint
+    bound: float
+
+    def second(self, before: FrontPoint, weights: tuple[float, ...]) -> Second:
+        """Return what the second criterion decided; before: the point without it."""
+        here, there = (
+            Plans(each.plans, each.accelerator, each.evaluations, weights).of(SECOND) for each in (self.point, before)
+        )
+        return Second(SECOND, here, self.bound, 0.0, 1.0, 1.0, there)
+
+
+def _metrics(plane: Plane, most: Mapping[str, float]) -> dict[Metric, float]:
+    """Return the most of each metric from the largest values of criteria."""
+    found: dict[Metric, float] = {}
     for name, bound in most.items():
         metric = metric_of(name)
         if metric is not None:
             value = bound * (plane.cycles if name == "bandwidth" else 1.0)
-            metrics[metric] = min(metrics.get(metric, value), value)
-    if SECOND in metrics and len(metrics) == 1:
-        return None
-    bounds: dict[Memory, Bounds] = dict.fromkeys(memories, metrics)
+            found[metric] = min(found.get(metric, value), value)
+    return found
+
+
+def _least(
+    question: Question, judge: Judge, point: FrontPoint, most: Mapping[str, float], target: Metric
+) -> _Least | None:
+    """Return the least of a metric in all memories that may keep these values; None if that breaks a limit."""
+    within = [
+        each.memory for each in bounds_of(question.problem, judge)
+        if all(value <= most.get(name, math.inf) for name, value in zip(judge.plane.names, each.values))
+    ]  # fmt: skip
+    found = _least_point(question, judge.plane, point, most, within, target, None)
+    is_kept = judge.excess(found.point.values) <= max(1.0, judge.excess(point.values))
+    return found if is_kept else None  # it was within the limit but for rounding
+
+
+def _least_point(
+    question: Question, plane: Plane, point: FrontPoint, most: Mapping[str, float], memories: Sequence[Memory],
+    target: Metric, steps: StepBudget | None,
+) -> _Least:  # fmt: skip
+    """Return a point with at most these values and the least of a metric in these memories."""
+    bounds: dict[Memory, Bounds] = dict.fromkeys(memories, _metrics(plane, most))
     known = plans_of(question.problem, point.accelerator, point.plans)
-    tell("least energy", best=known.of(SECOND))
-    found = least_of_all(question, SECOND, bounds, known, steps)
-    placed = _placed(question, found, known, bounds, False)
+    tell("least " + target, best=known.of(target))
+    found = least_of_all(question, target, bounds, known, steps)
+    placed = _placed(question, found, known, bounds, target, False)
     best = placed.plans
-    second = Second(SECOND, best.of(SECOND), found.bound, 0.0, 1.0, 1.0, known.of(SECOND))
     if best is known:
-        return point, second
+        return _Least(point, found.bound)
     values = plane.judged(best.evaluations)
-    return FrontPoint(values, best.machine, best.plans, best.evaluations, placed.moved, placed.is_placed), second
+    moved = FrontPoint(values, best.machine, best.plans, best.evaluations, placed.moved, placed.is_placed)
+    return _Least(moved, found.bound)
 
 
 class _Placed(NamedTuple):
@@ -143,9 +177,10 @@ class _Placed(NamedTuple):
 
 
 def _placed(
-    question: Question, found: Constrained, known: Plans, bounds: Mapping[Memory, Bounds], needs_pairs: bool
-) -> _Placed:
-    """Return what was found with addresses, or what was known if that takes less energy then."""
+    question: Question, found: Constrained, known: Plans, bounds: Mapping[Memory, Bounds], target: Metric,
+    needs_pairs: bool,
+) -> _Placed:  # fmt: skip
+    """Return what was found with addresses, or what was known if that has less of the metric then."""
     best, problem = found.best, found.weighed
     assert best is not None, "what is known keeps the bounds"
     if best is known:
@@ -163,8 +198,8 @@ def _placed(
         answer = placed_plan(given, most, question.budget(KEPT_STEPS), question.engine, needs_pairs)
         if answer is not None and answer.plan is not None:
             cheapest = plans_of(problem, best.machine, [answer.plan])
-            is_less = cheapest.keeps(bounds[memory]) and cheapest.beats(changed, SECOND)
+            is_less = cheapest.keeps(bounds[memory]) and cheapest.beats(changed, target)
             if is_less or not (is_placed and changed.keeps(bounds[memory])):
                 changed, moved, is_placed = cheapest, (), True
-    is_better = is_placed and changed.keeps(bounds[memory]) and changed.beats(known, SECOND)
+    is_better = is_placed and changed.keeps(bounds[memory]) and changed.beats(known, target)
     return _Placed(changed, moved, True) if is_better else _Placed(known)

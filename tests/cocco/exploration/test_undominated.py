@@ -1,0 +1,59 @@
+"""No plan that the tool knows has at most the value of an answer and 0.1 % less energy; with drawn limits."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+import cocco
+import workloads
+from simulator import Accelerator
+from simulator.evaluate import Evaluation
+
+COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency": "latency_cycles"}
+NETWORKS = ("resnet50", "googlenet", "nasnet", "vgg16", "transformer", "gpt")
+SIZES = (256, 512, 1024, 2048)  #: KB
+DRAWN = 4  #: limits of each network and size
+
+
+def known_plans(network, chip) -> dict[str, cocco.Result]:
+    """Return the answer of each metric, and of a slack."""
+    found = {metric: cocco.partition(network, chip, metric=metric, effort="quick") for metric in COLUMNS}
+    return found | {"slack": cocco.partition(network, chip, metric="latency", slack=0.01, effort="quick")}
+
+
+def value(name: str, each: Evaluation) -> float:
+    return float(getattr(each, COLUMNS[name]))
+
+
+def beaten(each: Evaluation, names: list[str], others: list[Evaluation]) -> list[Evaluation]:
+    """Return the plans with at most these values and 0.1 % less energy."""
+    return [
+        other for other in others
+        if all(value(name, other) <= value(name, each) for name in names) and other.energy_pj < 0.999 * each.energy_pj
+    ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("name", NETWORKS)
+def test_no_known_plan_beats_an_answer(name, size):
+    network, draws = workloads.load(name), random.Random(f"{name} {size}")
+    known = known_plans(network, Accelerator(shared_buffer=size * 2**10))
+    plans = [each.evaluation for each in known.values()]
+    space = cocco.SharedBuffer(size * 2**10, size * 2**10, 1024)
+    asked = [(each.evaluation, [metric]) for metric, each in known.items() if metric in COLUMNS]
+    limits = []
+    for _ in range(DRAWN):
+        what, limited = draws.sample(["ema", "latency", "energy"], 2)
+        low, high = (pick(value(limited, each) for each in plans) for pick in (min, max))
+        most = low + draws.random() * (high - low)
+        found = cocco.minimize(network, what, {limited: most}, space=space, effort="quick")
+        if found.best is not None:
+            limits.append((found.best.evaluations[0], what, limited, most))
+    plans += [each for each, *_ in limits]
+    assert [names for each, names in asked if names != ["energy"] and beaten(each, names, plans)] == []
+    for each, what, limited, most in limits:
+        within = [other for other in plans if value(limited, other) <= most]
+        assert beaten(each, [what], within) == [], (what, limited, most)
