@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
+from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
 from cocco.exploration.answers.lacking import lacking_json
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.space import Space
 from simulator.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -47,6 +49,8 @@ class Limited(Shown):
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
     space: tuple[str, ...] = ()  #: as in Front
+    searched: Space | None = None  #: as in Front
+    edges: tuple[Edge, ...] = ()  #: as in Front
 
     @property
     def value(self) -> float | None:
@@ -77,6 +81,7 @@ class Limited(Shown):
             "status": self.status,
             "lower_bound": self.lower_bound,
             "space": list(self.space),
+            **searched_json(self.searched, self.edges),
         }
         if self.best is None:
             nearest = None if self.nearest is None else self.nearest.to_json(self.objectives)

@@ -122,6 +122,13 @@ def space_said(result: Reader) -> tuple[str, ...]:
     return tuple(result.list_of("space", str)) if "space" in result.content else ()
 
 
+def ranges_said(settings: Reader, result: Reader) -> Reader:
+    """Return the ranges of a run by buffer: those asked, or those that the answer names where they went on."""
+    asked = settings.inner("space")
+    goes_on = any(asked.get(name, dict).get("extends") for name in asked.content)
+    return result.inner("searched") if goes_on and "searched" in result.content else asked
+
+
 def plans_of(result: Reader) -> list[Reader]:
     """Return the plans of a result that fit: the result itself, or one for each network."""
     plans = [result] if "networks" not in result.content else result.items("networks")

@@ -9,6 +9,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.edges import edges_text
 from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text
 from cocco.problem.criteria import CRITERIA
 
@@ -34,7 +35,7 @@ def front_text(front: Front, exchange: str | None = None) -> str:
     heads += ["subgraphs", *(f"{name} ({CRITERIA[name].shown})" for name in front.objectives)]
     search = f"  search  {front.samples:,} samples, seed {front.seed}"
     among = among_text(front.space, front.found[0].accelerator, 10)
-    parts = [first, table(heads, rows, left=0), f"{among}\n{search}"]
+    parts = [first, table(heads, rows, left=0), f"{among}\n{edges_text(front.searched, front.edges, 10)}{search}"]
     parts += [_point(point, front.objectives) + ": " + text for point in front.found for text in placing_text(point)]
     if exchange is not None:
         point = _point(front.cheapest(exchange), front.objectives)
@@ -49,7 +50,8 @@ def limited_text(limited: Limited) -> str:
     limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
     if limited.best is None:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
-        return f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+        found = f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}."
+        return "\n\n".join([found, *([edges] if (edges := edges_text(limited.searched, limited.edges)[:-1]) else [])])
     value = limited.value
     assert value is not None
     if limited.status == "optimal":
@@ -63,7 +65,8 @@ def limited_text(limited: Limited) -> str:
     quality += "".join("\n" + any_schedule_text(each, len(limited.networks) > 1) for each in limited.best.evaluations)
     parts = [
         f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
-        f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",
+        f"{quality}\n{edges_text(limited.searched, limited.edges, 16)}"
+        f"  search        {limited.samples:,} samples, seed {limited.seed}",
     ]
     parts += placing_text(limited.best)
     for evaluation in limited.best.evaluations:
