@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Unpack, get_args
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
@@ -201,9 +202,31 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
     import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
 
+    from cocco.exploration.edges import edges, extended, met_by
     from cocco.exploration.question.question import question_of
 
     question = question_of(problem, effort, Settings())
+    result, is_proven = _answered(question, method, effort, slack)
+    if not problem.buffers:
+        return result
+    problem = question.problem
+    wider = extended(problem, *met_by(problem, result))
+    if wider is None and effort.ranges:
+        result = _with_ranges(question, result, is_proven)
+        wider = extended(problem, *met_by(problem, result))
+    if wider is None:
+        return replace(result, searched=problem.space, edges=edges(problem, *met_by(problem, result)))
+    try:
+        return _search(wider, method, effort, slack)
+    except Interrupted as stop:
+        first = replace(result, status="stopped", searched=problem.space)
+        raise Interrupted(min(stop.result, first, key=attrgetter("cost"))) from None
+
+
+def _answered(
+    question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float
+) -> tuple[Result, bool]:
+    """Return the answer with addresses, and whether it was proved before these were sought."""
     problem = question.problem
     outcome = _outcome(question, method, effort)
     if outcome.is_open and method not in ("auto", "exact"):  # only a proof can say whether any plan runs
@@ -225,7 +248,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     try:
         result = no_worse(problem, result, effort.initial)
         if not result.plans:
-            return result
+            return result, is_proven
         if effort.check_addresses or any(plan.keep for plan in result.plans):
             cost = result.cost
             tell("addresses", best=cost, bound=result.lower_bound or 0.0)
@@ -241,7 +264,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
             result = settled(question, result, slack, effort.check_addresses)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
-    return _with_ranges(question, result, is_proven) if problem.buffers and effort.ranges else result
+    return result, is_proven
 
 
 def plan_that_runs(question: Question) -> Result:

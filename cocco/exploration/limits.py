@@ -19,6 +19,7 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
+from cocco.exploration.edges import edges, extended
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import of_value
 from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, proven
@@ -94,23 +95,30 @@ def minimize(
         networks, space, machine=shared, metric=metrics_of(objectives)[0], weights=weights, tile_rule=tile_rule,
         count=fields.get("count", "one"),
     )  # fmt: skip
-    question = front_question(whole, effort, fields)
-    question = replace(question, problem=_narrowed(question.problem, bounds))
-    judge = Judge(Plane(question.problem, objectives), criterion, bounds)
-    asked = replace(question, problem=replace(question.problem, keep=kept_or_not(keep, shared)))
+    keep = kept_or_not(keep, shared)
+    wider: Problem | None = whole
     with helped(effort_of(effort, fields)):
-        limited = _minimized(question, asked, judge)
-        if asked.problem.keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
-            limited = _with_kept(asked, judge, limited)
-        if limited.status != "stopped" and limited.nearest is not None:
-            try:
-                limited = settled_limits(asked, judge, limited)
-            except KeyboardInterrupt:
-                limited = replace(limited, status="stopped")
-    limited = replace(limited, space=kinds_of_plans(shared, asked.problem.keep))
-    if limited.status == "stopped":
-        raise Interrupted(limited)
-    return limited
+        while wider is not None:
+            question = front_question(wider, effort, fields)
+            problem, question = question.problem, replace(question, problem=_narrowed(question.problem, bounds))
+            judge = Judge(Plane(question.problem, objectives), criterion, bounds)
+            asked = replace(question, problem=replace(question.problem, keep=keep))
+            limited = _minimized(question, asked, judge)
+            if keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
+                limited = _with_kept(asked, judge, limited)
+            if limited.status != "stopped" and limited.nearest is not None:
+                try:
+                    limited = settled_limits(asked, judge, limited)
+                except KeyboardInterrupt:
+                    limited = replace(limited, status="stopped")
+            if limited.status == "stopped":
+                raise Interrupted(replace(limited, space=kinds_of_plans(shared, keep), searched=problem.space))
+            nearest = limited.nearest
+            met = [problem.memories[-1] if nearest is None else problem.memory_of(nearest.accelerator)]
+            wider = extended(problem, met)
+    return replace(
+        limited, space=kinds_of_plans(shared, keep), searched=problem.space, edges=edges(problem, met)
+    )  # fmt: skip
 
 
 def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:

@@ -15,6 +15,7 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import Front, FrontPoint, best_points, with_points
 from cocco.exploration.answers.lacking import layer_by_layer
+from cocco.exploration.edges import edges
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.front import SolvedPoints
 from cocco.exploration.placing.addresses import placed_front
@@ -108,7 +109,8 @@ def pareto(
         if question.may_run:
             front = _front(question, plane, method)
             if front.found:
-                return front
+                met = [question.problem.memory_of(point.accelerator) for point in front.found]
+                return replace(front, edges=edges(question.problem, met, is_final=True))
         return _of_one(question, plane, method)
 
 
@@ -181,5 +183,6 @@ def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, poi
         engine=cloud.breeder.name,
         points=cloud.points(),
         lacking=() if points else layer_by_layer(problem),
+        searched=problem.space,
         space=kinds_of_plans(problem.accelerator, problem.keep),
     )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from cocco.problem.space import Range, Space, space_of
+from simulator.accelerator import MAX_CAPACITY
 from simulator.memory.sram import Sram
 from simulator.technology import Technology
 
@@ -23,6 +25,24 @@ def buildable(buffers: Mapping[str, Sequence[int]], technology: Technology) -> d
     {'shared_buffer': (131072, 262144)}
     """
     return {name: _of_buffer(name, tuple(sizes), technology) for name, sizes in buffers.items()}
+
+
+def within_tables(space: Space, technology: Technology) -> Space:
+    """Return a space; a range that extends, and that its buffer's table does not cover, is that of the table."""
+    return space_of({name: _within_table(name, each, technology) for name, each in space.ranges.items()})
+
+
+def _within_table(name: str, asked: Range, technology: Technology) -> Range:
+    first, last = ends_of_table(name, technology)
+    if not asked.extends or (first <= asked.low and asked.high <= last):
+        return asked
+    return Range(last, last, 1, least=first if first < last else None, extends=True)
+
+
+def ends_of_table(name: str, technology: Technology) -> tuple[int, int]:
+    """Return the least and the largest capacity that a buffer may have."""
+    sram = _sram(name, technology)
+    return (1, MAX_CAPACITY) if sram is None else (sram.capacities[0], sram.capacities[-1])
 
 
 def missed(buffers: Mapping[str, Sequence[int]], technology: Technology) -> dict[str, dict[int, float]]:

@@ -12,10 +12,10 @@ from functools import cached_property
 from itertools import product
 from typing import Any, Unpack, get_args
 
-from cocco.problem.buildable import buildable
+from cocco.problem.buildable import buildable, within_tables
 from cocco.problem.names import Count, Keep, Metric
 from cocco.problem.objective import Objective
-from cocco.problem.space import SeparateBuffers, SharedBuffer, Space
+from cocco.problem.space import SeparateBuffers, SharedBuffer, Space, extending
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
 from simulator.connected import siblings
 from simulator.evaluate import Evaluation, evaluate
@@ -44,6 +44,7 @@ class Problem:
     tile_rule: TileRule = "exact"
     chosen_by: Metric | None = None  #: by which tiles and loop orders are chosen; None: the metric of the objective
     keep: Keep = "none"  #: whether tensors may stay on chip between subgraphs
+    space: Space | None = None  #: the ranges that the candidates are of
 
     def __post_init__(self) -> None:
         if not self.networks:
@@ -184,9 +185,15 @@ class Problem:
         return tuple(sizes.index(getattr(accelerator, name)) for name, sizes in self.buffers.items())
 
     def accelerator_of(self, capacities: Sequence[int]) -> Accelerator:
-        """Return the accelerator of these capacities, given as positions in the candidates."""
-        chosen: dict[str, Any] = {name: sizes[i] for (name, sizes), i in zip(self.buffers.items(), capacities)}
-        return replace(self.accelerator, **chosen) if chosen else self.accelerator
+        """Return the accelerator of these capacities, given as positions in the candidates; made once."""
+        if not self.buffers:
+            return self.accelerator
+        key = (Accelerator, *capacities[: len(self.buffers)])
+        found: Accelerator | None = self.memo.get(key)
+        if found is None:
+            chosen: dict[str, Any] = {name: sizes[i] for (name, sizes), i in zip(self.buffers.items(), capacities)}
+            found = self.memo[key] = replace(self.accelerator, **chosen)
+        return found
 
     def evaluations(self, plans: Sequence[Partition], accelerator: Accelerator) -> tuple[Evaluation, ...]:
         """Return what the simulator says of a plan of each network on this hardware."""
@@ -256,16 +263,17 @@ def over_space(
     """
     check_keywords(over_space, fields, MachineFields.__optional_keys__)
     together = _as_tuple(networks)
-    space = SharedBuffer() if space is None else space
+    space = extending(SharedBuffer()) if space is None else space
     if not isinstance(space, SharedBuffer | SeparateBuffers):
         raise ValueError(f"space must be a SharedBuffer or SeparateBuffers, got {space!r}")
     if alpha is None:
         raise ValueError("alpha must be a finite number of at least 0, got None")
     found = machine_of(machine, fields)
+    space = within_tables(space, found.technology)
     buffers = buildable(space.buffers, found.technology)
     accelerator = found.with_buffers(**{name: sizes[0] for name, sizes in buffers.items()})
     objective = Objective(metric, alpha, _weights(weights, together), count)
-    return Problem(together, accelerator, buffers, objective, tile_rule, keep=keep)
+    return Problem(together, accelerator, buffers, objective, tile_rule, keep=keep, space=space)
 
 
 def _as_tuple(networks: Network | Sequence[Network]) -> tuple[Network, ...]:

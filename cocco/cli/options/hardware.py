@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -93,13 +94,21 @@ def accelerator_of(options: Namespace) -> Accelerator:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
         raise UsageError(f"{flag(given[0])} needs {flag(missing)}: separate buffers come in pairs")
     for name in given:
-        if isinstance(buffers[name], Bare) and buffers[name] < SMALL_BYTES:
-            print(
-                f"cocco: note: {flag(name)} {buffers[name]} is {buffers[name]} bytes, because a number without a unit "
-                f"is one of bytes; {buffers[name]}KB would be {buffers[name]} KB",
-                file=sys.stderr,
-            )
+        _ask_unit(flag(name), [buffers[name]])
     return Accelerator(**(buffers if given else options.file_buffers or PAPER_BUFFERS), **machine_of(options))
+
+
+def _ask_unit(option: str, sizes: Sequence[int]) -> None:
+    """Say of small sizes without a unit, as those of a range, what they would be with one."""
+    if not all(isinstance(size, Bare) and size < SMALL_BYTES for size in sizes):
+        return
+    said = ":".join(map(str, sizes))
+    with_unit = ":".join(f"{size}KB" for size in sizes)
+    print(
+        f"cocco: note: {option} {said} is {said} bytes, because a number without a unit is one of bytes; "
+        f"{with_unit} would be {said} KB",
+        file=sys.stderr,
+    )
 
 
 def machine_of(options: Namespace) -> dict[str, Any]:
@@ -115,20 +124,27 @@ def machine_of(options: Namespace) -> dict[str, Any]:
 
 
 def space_of(options: Namespace) -> Space:
-    """Return the candidates of --separate or else of --shared, with --range where it is given."""
-    from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
+    """Return the candidates of --separate or else of --shared, with --range where it is given.
+
+    The paper's candidates go on where the answer lies at an end, but not with --plain.
+    """
+    from cocco.problem.space import Range, SeparateBuffers, SharedBuffer, extending
 
     if options.file_buffers:
         file = options.hardware_file
         print(f"cocco: note: the buffers of {file} are not used: they are chosen here", file=sys.stderr)
     ranges = options.ranges or []
+    for each in ranges:
+        _ask_unit("--range", each)
     flag, wanted = ("--separate", 2) if options.separate else ("--shared", 1)
     if len(ranges) not in (0, wanted):
         wants = "one --range" if wanted == 1 else "two --range (global buffer, then weight buffer)"
         raise UsageError(f"{flag} takes {wants}, or none for the paper's candidates; got {len(ranges)}")
     if options.separate:
-        return SeparateBuffers(*(Range(*each) for each in ranges))
-    return SharedBuffer(*ranges[0]) if ranges else SharedBuffer()
+        found: Space = SeparateBuffers(*(Range(*each) for each in ranges))
+    else:
+        found = SharedBuffer(*ranges[0]) if ranges else SharedBuffer()
+    return found if ranges or getattr(options, "plain", False) else extending(found)
 
 
 def flag(name: str) -> str:

@@ -122,7 +122,8 @@ def add_space(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument(
         "--range", type=values.capacity_range, action="append", metavar="LOW:HIGH:STEP", dest="ranges",
-        help="candidates other than the paper's; with --separate give it twice, first for the global buffer",
+        help="candidates other than the paper's, which go on where the answer lies at an end, as these do not; with "
+        "--separate give it twice, first for the global buffer",
     )  # fmt: skip
 
 

@@ -131,15 +131,16 @@ def _choice(path: Path, evaluation: Evaluation) -> RunSpace:
             keep, note="Only this plan on this memory was looked at: bytes alone say which memory costs less."
         )
     counted = run.accelerator.cores if run.result.content.get("count") == "all" else 1
-    return RunSpace(keep, _others(settings, run.accelerator), alpha * weights[0] / counted)
+    return RunSpace(keep, _others(settings, run.result, run.accelerator), alpha * weights[0] / counted)
 
 
-def _others(settings: Reader, chosen: Accelerator) -> tuple[Accelerator, ...]:
+def _others(settings: Reader, result: Reader, chosen: Accelerator) -> tuple[Accelerator, ...]:
     """Return the other memories that a run had to choose from."""
+    from cocco.output.folders.read.run import ranges_said
     from cocco.problem.buildable import buildable
     from cocco.problem.space import Range
 
-    space = settings.inner("space")
+    space = ranges_said(settings, result)
     try:
         sizes = {name: Range(**space.get(name, dict)).candidates for name in space.content if name in BUFFERS}
         names, candidates = zip(*buildable(sizes, chosen.technology).items())

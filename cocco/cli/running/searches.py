@@ -7,7 +7,6 @@ import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,7 +27,7 @@ from cocco.exploration.cores import CoresAxis
 from cocco.output.folders.written.about import About, versions
 from cocco.output.folders.written.ready import ready
 from cocco.output.text.searches.search import work_of
-from cocco.problem.space import SharedBuffer, Space
+from cocco.problem.space import Space
 from workloads.network.network import Network
 
 Found = Result | Front | Limited | CoresAxis
@@ -104,11 +103,11 @@ class Asked(NamedTuple):
     def settings(self, keys: Sequence[str], **more: Any) -> dict[str, Any]:
         """Return what a run folder keeps of the question: networks, weights, space, these options, and more of them."""
         options = Namespace(**vars(self.options) | more)
-        mapper, space = getattr(options, "mapper", MAPPER), asdict(self.space)
+        mapper = getattr(options, "mapper", MAPPER)
         return {
             "networks": [network.name for network in self.networks],
             "weights": options.weights or [1.0] * len(self.networks),
-            "space": {"shared_buffer": space} if isinstance(self.space, SharedBuffer) else space,
+            "space": {name: each.to_json() for name, each in self.space.ranges.items()},
             **{key: getattr(options, key) for key in keys},
             "technology": options.technology.to_json(),
             **({} if mapper == MAPPER else {"mapper": mapper}),

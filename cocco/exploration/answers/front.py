@@ -11,11 +11,13 @@ import numpy as np
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
+from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.lacking import lacking_json
 from cocco.exploration.answers.moved import Moved
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import front_of
 from cocco.problem.exchange import cheapest
+from cocco.problem.space import Space
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
@@ -100,6 +102,8 @@ class Front(Shown):
     points: pandas.DataFrame
     lacking: tuple[Evaluation, ...] = ()  #: where no point was found, what does not fit layer by layer, in the largest
     space: tuple[str, ...] = ()  #: the kinds of plans among which there are no better points
+    searched: Space | None = None  #: the ranges of the memories
+    edges: tuple[Edge, ...] = ()  #: ends of these ranges at which points lie, where more is possible beyond
 
     @property
     def front(self) -> pandas.DataFrame:
@@ -156,6 +160,7 @@ class Front(Shown):
             "samples": self.samples,
             "status": self.status,
             "space": list(self.space),
+            **searched_json(self.searched, self.edges),
             **lacking_json(self.lacking),
             "front": [point.to_json(self.objectives) for point in self.found],
         }

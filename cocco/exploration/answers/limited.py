@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 from cocco.candidates.rounding import SAME
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
+from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
 from cocco.exploration.answers.lacking import lacking_json
 from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
+from cocco.problem.space import Space
 from simulator.evaluate import Evaluation
 
 if TYPE_CHECKING:
@@ -53,6 +55,8 @@ class Limited(Shown):
     points: pandas.DataFrame  #: as in Front
     lacking: tuple[Evaluation, ...] = ()  #: as in Front
     space: tuple[str, ...] = ()  #: as in Front
+    searched: Space | None = None  #: as in Front
+    edges: tuple[Edge, ...] = ()  #: as in Front
     second: Second | None = None  #: what decided among plans with this value; None where energy is the criterion
     excess: float | None = None
     least_excess: float = 0.0
@@ -91,6 +95,7 @@ class Limited(Shown):
             "status": self.status,
             "lower_bound": self.lower_bound,
             "space": list(self.space),
+            **searched_json(self.searched, self.edges),
         }
         if self.second is not None:
             content["second"] = self.second.to_json()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
+from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks
 from cocco.exploration.answers.lacking import finite, lacking_json
 from cocco.exploration.answers.moved import Moved
@@ -16,6 +17,7 @@ from cocco.exploration.answers.second import Second
 from cocco.problem.exchange import Exchange
 from cocco.problem.names import Count, Keep, Metric, Minimized
 from cocco.problem.objective import Objective
+from cocco.problem.space import Space
 from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
@@ -90,6 +92,8 @@ class Result(Shown):
     space: tuple[
         str, ...
     ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.bounds.kinds)
+    searched: Space | None = None  #: the ranges of the memories; None on given hardware
+    edges: tuple[Edge, ...] = ()  #: ends of these ranges at which the answer lies, where more was possible beyond
 
     @property
     def objective(self) -> Objective:
@@ -170,6 +174,7 @@ class Result(Shown):
             **({"bounded_by": self.bounded_by} if self.bounded_by else {}),
             "space": list(self.space),
             "cost": finite(self.cost),
+            **searched_json(self.searched, self.edges),
         }
         if self.second is not None:
             search["second"] = self.second.to_json()

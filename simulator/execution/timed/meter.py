@@ -92,4 +92,4 @@ def split(step: Step, sizes: Sequence[int], inputs: Sequence[int] = (1,)) -> Ite
         )
         done, came = done + size, came + more
         moved = [b - a for a, b in zip(first, stop)]
-        yield Step(*moved, *(each * (done == total) for each in step[5:7]), step.turn)
+        yield Step._make((*moved, *(each * (done == total) for each in step[5:7]), step.turn))

@@ -105,7 +105,8 @@ def test_explore_writes_all_files(tmp_path: Path):
     assert saved["command"] == "cocco explore vgg16 --shared --samples 400 --keep none -o deep/run --json"
     assert saved["seed"] == 0 and saved["engine"] in ("fast", "reference") and saved["seconds"] > 0
     assert saved["versions"].keys() == {"python", "cocco", "numpy", "deap"}
-    assert saved["settings"]["space"] == {"shared_buffer": {"low": 131072, "high": 3145728, "step": 65536}}
+    paper = {"low": 131072, "high": 3145728, "step": 65536, "extends": True}
+    assert saved["settings"]["space"] == content["searched"] == {"shared_buffer": paper}
     samples = list(csv.DictReader((folder / "samples.csv").open()))
     numbers = [int(row["sample"]) for row in samples]  # those of the founders have no row
     assert numbers == sorted(set(numbers)) and 150 < len(numbers) <= numbers[-1] == content["samples"] <= 400

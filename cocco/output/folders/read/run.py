@@ -131,6 +131,13 @@ def metric_said(said: Reader) -> Metric:
     return OLD_NAMES.get(name, cast(Metric, name))
 
 
+def ranges_said(settings: Reader, result: Reader) -> Reader:
+    """Return the ranges of a run by buffer: those asked, or those that the answer names where they went on."""
+    asked = settings.inner("space")
+    goes_on = any(asked.get(name, dict).get("extends") for name in asked.content)
+    return result.inner("searched") if goes_on and "searched" in result.content else asked
+
+
 def plans_of(result: Reader) -> list[Reader]:
     """Return the plans of a result that fit: the result itself, or one for each network."""
     plans = [result] if "networks" not in result.content else result.items("networks")

@@ -6,7 +6,7 @@ NOT_DERIVED stands for a number that is a record of the run and does not follow 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -21,7 +21,14 @@ from cocco.exploration.memories.nearby import terms_of
 from cocco.output.folders.read.compared import NOT_DERIVED, SAME
 from cocco.output.folders.read.parts import ranges_of
 from cocco.output.folders.read.reading import NUMBER, Reader
-from cocco.output.folders.read.run import common_accelerator, networks_of, plans_of, said_plan, tile_rule_of
+from cocco.output.folders.read.run import (
+    common_accelerator,
+    networks_of,
+    plans_of,
+    ranges_said,
+    said_plan,
+    tile_rule_of,
+)
 from cocco.output.folders.verified.made_for import RunFolder, made_for
 from cocco.output.folders.written.addresses import maps_of_plans
 from cocco.output.folders.written.run import size_names
@@ -30,7 +37,7 @@ from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
-from cocco.problem.space import Range, SeparateBuffers, SharedBuffer, Space
+from cocco.problem.space import Range, Space, space_of
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluate import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -259,17 +266,15 @@ class WorkedOut:
         metric = self.result.content.get("metric", "energy") if self._plans else "energy"
         machine = self._settings_machine if self._accelerator is None else self._accelerator.machine
         found = over_space(
-            self.networks, _space(self.settings), machine=machine, alpha=said.get("alpha", 0.002),
+            self.networks, _space(self.settings, self.result), machine=machine, alpha=said.get("alpha", 0.002),
             metric=said.get("metric", metric), weights=said.get("weights"), tile_rule=self._rule,
             keep=said.get("keep", "none"), count=said.get("count", "one"),
         )  # fmt: skip
         return found if said.get("exchange") is None else exchanged(found, said["exchange"])
 
 
-def _space(settings: Reader) -> Space | None:
+def _space(settings: Reader, result: Reader) -> Space | None:
     if "space" not in settings.content:
         return None
-    ranges = {name: Range(**settings.inner("space").get(name, dict)) for name in settings.inner("space").content}
-    if "shared_buffer" in ranges:
-        return SharedBuffer(**asdict(ranges["shared_buffer"]))
-    return SeparateBuffers(**ranges)
+    said = ranges_said(settings, result)
+    return space_of({name: Range(**said.get(name, dict)) for name in said.content})

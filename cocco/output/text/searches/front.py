@@ -9,6 +9,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.edges import edges_text
 from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text, second_text
 from cocco.problem.criteria import CRITERIA
 
@@ -38,7 +39,7 @@ def front_text(front: Front, exchange: str | None = None) -> str:
     heads += ["subgraphs", *(f"{name} ({unit.name})" for name, unit in zip(front.objectives, units))]
     search = f"  search  {front.samples:,} samples, seed {front.seed}"
     among = among_text(front.space, front.found[0].accelerator, 10)
-    parts = [first, table(heads, rows, left=0), f"{among}\n{search}"]
+    parts = [first, table(heads, rows, left=0), f"{among}\n{edges_text(front.searched, front.edges, 10)}{search}"]
     parts += [_point(point, front.objectives) + ": " + text for point in front.found for text in placing_text(point)]
     if exchange is not None:
         point = _point(front.cheapest(exchange), front.objectives)
@@ -55,10 +56,11 @@ def limited_text(limited: Limited) -> str:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
         worst = "" if len(limited.limits) == 1 else "worst "
         how = "proved, no plan comes nearer" if limited.is_nearest else "a longer search may find a nearer one"
-        return (
+        found = (
             f"No memory keeps {limits}{proved}. The nearest: {_point(limited.nearest, limited.objectives)}, "
             f"{limited.excess:.4g} times the {worst}limit ({how})."
         )
+        return "\n\n".join([found, *([edges] if (edges := edges_text(limited.searched, limited.edges)[:-1]) else [])])
     value = limited.value
     assert value is not None
     if limited.status == "optimal":
@@ -73,7 +75,8 @@ def limited_text(limited: Limited) -> str:
     quality += "".join("\n" + any_schedule_text(each, len(limited.networks) > 1) for each in limited.best.evaluations)
     parts = [
         f"Build {_point(limited.best, limited.objectives)}: the least {limited.minimize} with {limits}.",
-        f"{quality}\n  search        {limited.samples:,} samples, seed {limited.seed}",
+        f"{quality}\n{edges_text(limited.searched, limited.edges, 16)}"
+        f"  search        {limited.samples:,} samples, seed {limited.seed}",
     ]
     parts += placing_text(limited.best)
     for evaluation in limited.best.evaluations:

@@ -16,6 +16,7 @@ from cocco.exploration.starts import METHOD
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted, counted_as, table
 from cocco.output.text.plans.evaluation import energy_text, experts_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.edges import edges_text
 from cocco.output.text.searches.ranges import ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Accelerator, Evaluation, Partition, evaluate
@@ -156,7 +157,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
         evaluate(network, Partition.layerwise(network, evaluation.metric), result.accelerator, evaluation.tile_rule)
         for network, evaluation in zip(networks, result.evaluations)
     ]
-    lines = [cost, bound, search]
+    lines = [cost, bound, *edges_text(result.searched, result.edges).splitlines(), search]
     if all(evaluation.fits for evaluation in alone):
         other = result.objective.judged(alone)
         lines.append(f"  layer by layer  {other:,.0f} {unit} on the same memory, {other / value:.2f} times as much")
