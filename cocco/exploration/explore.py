@@ -107,18 +107,18 @@ def partition(
     chosen = effort_of(effort, fields)
     kept = kept_or_not(keep, accelerator)
 
-    def solved(metric: Metric, effort: Effort) -> Result:
+    def solved(metric: Metric, effort: Effort, slack: float = 0.0) -> Result:
         problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
-        return _search(problem, method, effort, check_slack(slack))
+        return _search(problem, method, effort, slack)
 
     with helped(chosen):
         if metric != "latency":
-            return solved(metric, chosen)
+            return solved(metric, chosen, check_slack(slack))
         if method != "auto":
             raise ValueError(f"method must be 'auto' with metric 'latency', got {method!r}")
         from cocco.exploration.fastest import fastest
 
-        return fastest(network, accelerator, tile_rule, kept, chosen, solved)
+        return fastest(network, accelerator, tile_rule, kept, chosen, solved, check_slack(slack))
 
 
 def explore(

@@ -17,6 +17,7 @@ from cocco.effort.effort import Effort
 from cocco.effort.stages import tell, watched_by
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
+from cocco.exploration.answers.second import Second
 from cocco.exploration.starts import starts
 from cocco.latency.bounds import Bound, bounds_of
 from cocco.latency.draft import draft_of
@@ -40,9 +41,11 @@ SHARE = 10  #: of the samples of an effort one in so many is a plan that is pric
 
 def fastest(
     network: Network, accelerator: Accelerator, tile_rule: TileRule, keep: Keep, effort: Effort,
-    solved: Callable[[Metric, Effort], Result],
+    solved: Callable[[Metric, Effort], Result], slack: float = 0.0,
 ) -> Result:  # fmt: skip
     """Return the plan of the least executed latency found; solved: the answer for another metric with an effort.
+
+    With a slack, the one that takes the least energy of those found that are within it of the fastest.
 
     Raises Interrupted after Ctrl-C, with the fastest plan so far.
     """
@@ -89,7 +92,8 @@ def fastest(
         is_stopped = True
         if not search.found:  # the plans of other metrics run: simulating them takes little
             search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
-    result = _answer(network, first, search, bound, tile_rule, effort.seed)
+    energy = answers["energy"].lower_bound if "energy" in answers else None
+    result = _answer(network, first, search, bound, tile_rule, effort.seed, slack, energy or 0.0)
     if is_stopped:
         raise Interrupted(result if result.status == "optimal" else replace(result, status="stopped"))
     return result
@@ -100,9 +104,19 @@ def _allowed(plans: tuple[Partition, ...], keep: Keep) -> tuple[Partition, ...]:
     return plans if keep == "auto" else tuple(replace(plan, keep=()) for plan in plans)
 
 
-def _answer(network: Network, first: Result, search: Search, bound: Bound, rule: TileRule, seed: int) -> Result:
-    """Return the fastest plan found that has addresses, as the simulator judges it; without any, the fastest."""
+def _answer(
+    network: Network, first: Result, search: Search, bound: Bound, rule: TileRule, seed: int, slack: float,
+    least_energy: float,
+) -> Result:  # fmt: skip
+    """Return the fastest plan found that has addresses, as the simulator judges it; without any, the fastest.
+
+    Of plans within the slack the one that takes the least energy; least_energy: what none takes less than.
+    """
     chip, order = search.timed.accelerator, sorted(search.found)
+    fastest_of_all = order[0]
+    if slack:
+        most = fastest_of_all.slots * (1 + slack)
+        order.sort(key=lambda each: (each.slots > most, each.energy_pj if each.slots <= most else 0.0, each))
     best, placed = order[0], False
     for found in order:
         addresses = address_map(network, found.draft.partition(network), chip, rule)
@@ -117,11 +131,13 @@ def _answer(network: Network, first: Result, search: Search, bound: Bound, rule:
             f"{cost * chip.dram_bytes_per_cycle:,.0f}; please report this with the network and the seed"
         )
     status: Status = "optimal" if best.slots <= bound.slots else "feasible"
+    before, shortest = fastest_of_all.energy_pj, fastest_of_all.slots / chip.dram_bytes_per_cycle
+    second = Second("energy", evaluation.energy_pj, least_energy, slack, shortest, cost, before) if slack else None
     return replace(
         first, method="auto", metric="latency", seed=seed, samples=max(1, search.priced), status=status, cost=cost,
         plans=(evaluation.plan,), evaluations=(evaluation,), lower_bound=least, gap=gap(cost, least),
         bounded_by=bound.why, seen=_seen(search.found, chip), splits=None, moved=() if evaluation.keep else None,
-        placed=placed if evaluation.keep else None,
+        placed=placed if evaluation.keep else None, second=second,
     )  # fmt: skip
 
 

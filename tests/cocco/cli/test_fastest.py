@@ -37,3 +37,14 @@ def test_explore_names_the_metric_that_is_a_sum():
 def test_other_methods_are_refused():
     found = cocco("partition", "vgg16", *CHIP, "--metric", "latency", "--method", "ga")
     assert_malformed(found, ["method", "auto", "latency", "ga"])
+
+
+def test_a_slack_takes_the_least_energy_near_the_fastest(saved):
+    _, found, _ = saved
+    asked = ("partition", "vgg16", *CHIP, "--metric", "latency", "--samples", "500", "--slack", "50%", "--json")
+    slower = answer(cocco(*asked))
+    assert slower["cost"] <= 1.5 * found["cost"]
+    assert slower["totals"]["energy_pj"] < found["totals"]["energy_pj"]
+    second = slower["second"]
+    assert (second["criterion"], second["slack"], second["least_cost"]) == ("energy_pj", 0.5, found["cost"])
+    assert second["lower_bound"] <= slower["totals"]["energy_pj"] and second["gained"] > 0
