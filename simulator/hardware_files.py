@@ -10,18 +10,19 @@ from dataclasses import fields
 from os import PathLike
 from typing import Any
 
-from simulator.accelerator import Accelerator, Machine
+from simulator.accelerator import MAX_COUNT, Accelerator, Machine
 from simulator.memory.said import check_keys, dram_said, dram_source, sram_said, sram_text
 from simulator.memory.sram import Sram
 from simulator.sizes import parse_size
-from simulator.technology import UNSAID, Technology
-from workloads.errors import FileFormatError, one_line, shown
+from simulator.technology import MAX_NUMBER, UNSAID, Technology, light_channels
+from workloads.errors import FileFormatError, check_count, one_line, shown
 from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
 MACHINE = ("cores", "batch", "max_regions", "groups_apart", "connected", "plans")
 KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "technology")
 OF_DRAM = ("dram_pj_per_byte", "dram_bytes_per_cycle")  #: fields that a kind of DRAM sets
+ALL_DRAM = "dram_gb_per_s"  #: key of the technology: 10^9 bytes per second of all cores, for dram_bytes_per_cycle
 OF_BUFFER = ("size", "sram")  #: keys of a buffer that is a mapping
 SRAM_OF = {
     "global_buffer": ("activation_sram",), "weight_buffer": ("weight_sram",),
@@ -52,7 +53,7 @@ WORDS = {
     "pe_columns": "PEs of a core (Cocco, Sec. 5.1.2)",
     "pe_inputs": "input channels that a PE reduces in a cycle (Cocco, Sec. 5.1.2)",
     "pe_outputs": "output channels of a PE (Cocco, Sec. 5.1.2)",
-    "pe_light_channels": "channels that depth-wise work keeps busy in a PE; our choice",
+    "pe_light_channels": "channels that depth-wise work keeps busy in a PE; our choice: half of pe_outputs",
     "channel_alignment": "channels are stored in multiples of this; NWHC8c (Cocco, Fig. 7)",
     "buffer_word_bytes": "bytes; regions start and end on words (Cocco, Sec. 3.2)",
     "tiles": "output tiles tried, from the largest; our choice",
@@ -93,7 +94,7 @@ def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
     ...     load_accelerator(file, batch=4)
     Accelerator(shared_buffer=1572864, cores=2, batch=4)
     """
-    found = read_hardware(path)
+    found = read_hardware(path, changes.get("cores"))
     if any(name in changes for name in BUFFERS):
         found = {name: value for name, value in found.items() if name not in BUFFERS}
     try:
@@ -102,12 +103,14 @@ def load_accelerator(path: str | PathLike[str], **changes: Any) -> Accelerator:
         raise FileFormatError(f"{path}: {error}") from None
 
 
-def read_hardware(path: str | PathLike[str]) -> dict[str, Any]:
+def read_hardware(path: str | PathLike[str], cores: int | None = None) -> dict[str, Any]:
     """Return what a hardware file gives, and only that, as keywords for Accelerator: bytes, numbers, a Technology.
 
-    Each value is checked. A file may leave out the buffers for the caller to choose.
+    Each value is checked. A file may leave out the buffers for the caller to choose. cores: that share `dram_gb_per_s`,
+    in place of the file's own.
     """
-    return hardware_of(path, read_mapping(path))
+    content = read_mapping(path)
+    return hardware_of(path, content if cores is None else content | {"cores": cores})
 
 
 def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any]:
@@ -125,7 +128,8 @@ def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str,
         if name in content:
             found[name] = None if name == "max_regions" and content[name] == "none" else content[name]
     if "technology" in content or memory or content.get("dram") is not None:
-        found["technology"] = _technology(path, content.get("technology", {}), content.get("dram"), memory)
+        cores = content.get("cores", 1)
+        found["technology"] = _technology(path, content.get("technology", {}), content.get("dram"), memory, cores)
     given = [name for name in BUFFERS if name in found]
     if len(given) == 1 and given != ["shared_buffer"]:
         missing = "weight_buffer" if given == ["global_buffer"] else "global_buffer"
@@ -221,15 +225,23 @@ def _memory(path: str | PathLike[str], content: dict[str, Any]) -> dict[str, Any
     return found
 
 
-def _technology(path: str | PathLike[str], content: object, dram: object, memory: dict[str, Any]) -> Technology:
+def _technology(
+    path: str | PathLike[str], content: object, dram: object, memory: dict[str, Any], cores: object
+) -> Technology:
     """Return the technology; its own fields take precedence over `dram:` and `sram:`."""
     if not isinstance(content, dict):
         raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
     names = tuple(each.name for each in fields(Technology))
-    _check_keys(path, content, names, "technology")
+    _check_keys(path, content, (*names, ALL_DRAM), "technology")
+    content = dict(content)
+    rate = content.pop(ALL_DRAM, None)
     try:
         said = {name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)}
         given = Technology(**content | said)
+        if "pe_light_channels" not in content:
+            content["pe_light_channels"] = light_channels(given.pe_outputs)
+        if rate is not None:
+            content["dram_bytes_per_cycle"] = _per_cycle(rate, content.get("dram_bytes_per_cycle"), given, cores)
         if dram is not None:
             memory = memory | dram_said(dram, given.clock_ghz)
         return Technology(**memory | content | said)
@@ -241,6 +253,23 @@ def _technology(path: str | PathLike[str], content: object, dram: object, memory
             else ""
         )
         raise FileFormatError(_in_file(path, error) + unit) from None
+
+
+def _per_cycle(rate: object, said: int | None, technology: Technology, cores: object) -> int:
+    """Return the whole bytes per cycle and core, at least 1, of DRAM that all cores share; they must be those said."""
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 < rate <= MAX_NUMBER:
+        raise ValueError(
+            f"technology.{ALL_DRAM} must be a number above 0 and at most {MAX_NUMBER:g}, got {shown(rate)}"
+        )
+    check_count("cores", cores, MAX_COUNT)
+    assert isinstance(cores, int)
+    found = max(1, int(rate / technology.clock_ghz / cores))
+    if said not in (None, found):
+        raise ValueError(
+            f"technology.{ALL_DRAM} is {rate}, {found} bytes per cycle and core ({technology.clock_ghz:g} GHz, "
+            f"{cores} {'core' if cores == 1 else 'cores'}), but dram_bytes_per_cycle is {said}; give one of them"
+        )
+    return found
 
 
 def _in_file(path: str | PathLike[str], error: ValueError) -> str:

@@ -116,6 +116,17 @@ def units_of_numbers(first: Number, second: Number) -> int:
     return math.ceil(taken * OPERATION_UNITS / (MULTIPLY_8 + ADD_8))
 
 
+def light_channels(pe_outputs: int) -> int:
+    """Return the channels that depth-wise work keeps busy in a PE of so many output channels, as in the paper's array.
+
+    Examples
+    --------
+    >>> light_channels(8), light_channels(32)
+    (4, 16)
+    """
+    return max(1, pe_outputs * PE_LIGHT_CHANNELS // PE_OUTPUTS)
+
+
 BUFFERS = ("activation", "weight")  #: that a table may be for
 UNSAID = ("activation_sram", "weight_sram", "dram_kind", "dram_background_mw")  #: fields left out where they are unset
 Buffer = Literal["activation", "weight"]

@@ -22,6 +22,7 @@ from workloads.errors import shown
 SIZES = Quantity(TRAFFIC[:3]).sizes  #: of buffer, bytes
 AREA = "mm2"
 DEFAULT_ALPHA = 0.002  #: Cocco, Sec. 5.3.1
+FAR = 100  #: times what a byte is worth in the paper, or a share of it, is worth a remark; our choice
 LEAST, MOST = 1e-15, 1e30  #: what a byte or a mm2 may be worth; our choice: alpha and costs stay finite
 UNITS: dict[Metric, dict[str, float]] = {"energy": ENERGY.sizes, "ema": SIZES, "latency-sum": {"cycles": 1.0}}
 
@@ -67,6 +68,17 @@ class Exchange:
         if self.per_mm2 is None:
             return words
         return f"{words}, a mm2 {unit.quantity.text(self.per_mm2)}"
+
+    @property
+    def remark(self) -> str | None:
+        """What an unusual worth leads to, as a sentence: a unit may have been forgotten; None for a usual one."""
+        if not self.alpha:
+            return "the least memory that runs is the answer, whatever it takes there"
+        times = self.alpha / DEFAULT_ALPHA
+        if self.metric != "energy" or 1 / FAR < times < FAR:
+            return None
+        which, what = ("less", "buffer") if times > 1 else ("more", "off-chip traffic")
+        return f"{max(times, 1 / times):,.0f} times {which} than in the paper: {what} costs next to nothing"
 
     def to_json(self) -> dict[str, Any]:
         """Return what a byte and a mm2 are worth, with the unit."""

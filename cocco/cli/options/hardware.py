@@ -9,12 +9,14 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cocco.cli.options.plausible import derived, implausible
 from cocco.cli.options.usage import UsageError
 from cocco.cli.options.values import Bare
 from simulator.accelerator import Accelerator
-from simulator.hardware_files import BUFFERS, MACHINE, read_hardware
+from simulator.hardware_files import ALL_DRAM, BUFFERS, MACHINE, read_hardware
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import KiB, MiB, Technology
+from workloads.files import read_mapping
 
 if TYPE_CHECKING:
     from cocco.problem.space import Space
@@ -34,7 +36,8 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     options.given = [name for name in BUFFERS if getattr(options, name, None) is not None]
     options.given += [name for name in (*MACHINE, "mapper") if hasattr(options, name)]
     path = options.hardware_file
-    found = hardware_at(path) if path is not None else {} if known is None else _fields(known)
+    cores = getattr(options, "cores", None)
+    found = hardware_at(path, cores) if path is not None else {} if known is None else _fields(known)
     options.is_known = path is None and known is not None
     for name in MACHINE:
         if not hasattr(options, name):
@@ -45,6 +48,8 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     if options.plans == "paper" and "connected" in options.given and options.connected == "all":
         raise UsageError("--connected all not allowed with --plans paper: in the paper edges connect a subgraph")
     options.technology = found.get("technology", Technology())
+    for text in implausible(options.technology) if path is not None else ():
+        print(f"cocco: note: {path}: {text}", file=sys.stderr)
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}
     options.file_mapper = None if hasattr(options, "mapper") else found.get("mapper")
     if not hasattr(options, "mapper"):
@@ -53,12 +58,22 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
         options.tile_rule = TILE_RULE
 
 
-def hardware_at(path: str) -> dict[str, Any]:
-    """Return what a hardware file says, or the hardware of a run folder, as keywords for Accelerator."""
+def hardware_at(path: str, cores: int | tuple[int, ...] | None = None) -> dict[str, Any]:
+    """Return what a hardware file says, or the hardware of a run folder, as keywords for Accelerator.
+
+    cores: of the command line, which share what a file says of all DRAM.
+    """
     if not Path(path).suffix and not Path(path).exists():
         raise UsageError(f"{path}: is not there; hardware is a file (.yaml, .json) or the folder of a run")
     if not Path(path).is_dir():
-        return read_hardware(path)
+        technology = read_mapping(path).get("technology")
+        said = technology if isinstance(technology, dict) else {}
+        if isinstance(cores, tuple) and ALL_DRAM in said:
+            raise UsageError(f"{path}: {ALL_DRAM} is that of all cores; say dram_bytes_per_cycle for several --cores")
+        found = read_hardware(path, cores if isinstance(cores, int) else None)
+        for text in derived(said, found.get("technology")):
+            print(f"cocco: note: {path}: {text}", file=sys.stderr)
+        return found
     from cocco.output.folders.verified.made_for import RunFolder
 
     return _fields(RunFolder(Path(path)).accelerator)

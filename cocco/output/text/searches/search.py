@@ -127,7 +127,9 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
             f"  cost            {result.cost:,.0f} = {size:,} bytes of buffer{whose} "
             f"+ {result.alpha:g} x {value:,.0f} {unit}"
         )
-        cost += f"\n  alpha           {result.exchange}" if result.exchange is not None else ""
+        if result.exchange is not None:
+            remark = result.exchange.remark
+            cost += f"\n  alpha           {result.exchange}{'' if remark is None else f'; {remark}'}"
     if result.lower_bound is None:
         bound = "  optimum         unknown: this method proves no lower bound"
     elif result.status == "optimal":
