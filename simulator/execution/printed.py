@@ -32,7 +32,7 @@ def check_printed(
     counted = dict(_counted(network, partition, evaluation, checks)) | {"latency_executed_cycles": replayed}
     claimed = _claimed(evaluation)
     found = [_check(name, claim, counted.get(name)) for name, claim in claimed.items()]
-    return (*found, *_busy(network, partition, evaluation, checks))
+    return (*found, *_busy(network, partition, evaluation, checks, replayed))
 
 
 def _claimed(evaluation: Evaluation) -> dict[str, Number]:
@@ -74,28 +74,26 @@ def _counted(
         yield "kept_saved_bytes", None if without is None or moved is None else without - moved
 
 
-def _busy(network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check]) -> Iterator[Check]:
+def _busy(
+    network: Network, partition: Partition, evaluation: Evaluation, checks: Sequence[Check], replayed: Number
+) -> Iterator[Check]:
     """Yield a check of the share of the MACs that each subgraph does, and all of them; macs per cycle: all lanes."""
-    chip, cycles = (
-        evaluation.accelerator,
-        {each.subgraph: each.counted for each in checks if each.name == "compute_cycles"},
-    )
+    chip = evaluation.accelerator
+    cycles = {each.subgraph: each.counted for each in checks if each.name == "compute_cycles"}
     array, whole = chip.technology, 0
     lanes = chip.cores * array.pe_rows * array.pe_columns * array.pe_inputs * array.pe_outputs
     own = facts.with_experts(network, chip.batch)
 
-    def check(claimed: float, macs: int, i: int | None) -> Check:
-        counted = cycles.get(i)
-        found = _check("utilization", claimed, counted and min(1.0, chip.batch * macs / (lanes * counted)))
-        return replace(found, subgraph=i)
+    def check(name: str, claimed: float, macs: int, counted: Number) -> Check:
+        return _check(name, claimed, counted and min(1.0, chip.batch * macs / (lanes * counted)))
 
     for i, layers in enumerate(partition.subgraphs):
         macs = sum(facts.macs(own, v) for v in layers)
         whole += macs
         if len(evaluation.subgraphs) == len(partition):
-            yield check(evaluation.subgraphs[i].utilization, macs, i)
-    yield check(evaluation.utilization, whole, None)
-    yield _check("utilization_executed", evaluation.utilization_executed, None)
+            yield replace(check("utilization", evaluation.subgraphs[i].utilization, macs, cycles.get(i)), subgraph=i)
+    yield check("utilization", evaluation.utilization, whole, cycles.get(None))
+    yield check("utilization_executed", evaluation.utilization_executed, whole, replayed)
 
 
 def _once(network: Network, batch: int) -> int:

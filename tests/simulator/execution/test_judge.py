@@ -299,18 +299,24 @@ def test_a_convolution_is_counted_as_priced_in_any_memory(block):
 
 
 def test_what_is_not_executed_is_said():
-    """The simulated latency, the area. Of a mapper that looks at every update no traffic of the buffers, no cycles."""
+    """The area. Of a mapper that looks at every update no traffic of the buffers, no cycles."""
     plan = Partition.layerwise(chain())
     cores = verify(chain(), plan, replace(CHIP, cores=2))
     assert cores.verified
-    assert {name for name, each in cores.totals().items() if each.status == "not executed"} == {EXECUTED, AREA}
+    assert {name for name, each in cores.totals().items() if each.status == "not executed"} == {AREA}
     mapped = verify(chain(), plan, replace(CHIP, mapper=MAPPERS["tiled"]))
     left_out = {name for name, each in mapped.totals().items() if each.status == "not executed"}
     buffers = {"global_buffer_bytes", "weight_buffer_bytes", "energy_global_buffer_pj", "energy_weight_buffer_pj"}
     bandwidths = {f"bandwidth_{name}_bytes_per_cycle" for name in ("mean", "peak")}
-    assert left_out == BY_TIME | buffers | bandwidths | {"energy_pj", EXECUTED, AREA}
+    assert left_out == BY_TIME | buffers | bandwidths | {
+        "energy_pj",
+        EXECUTED,
+        "utilization",
+        "utilization_executed",
+        AREA,
+    }
     default = verify(chain(), plan, CHIP)
-    assert {name for name, each in default.totals().items() if each.status == "not executed"} == {EXECUTED, AREA}
+    assert {name for name, each in default.totals().items() if each.status == "not executed"} == {AREA}
 
 
 def test_steps_that_do_not_find_what_they_read_are_no_answer(monkeypatch):
@@ -335,7 +341,7 @@ def test_checks_are_a_table_and_plain_data():
     assert content["verified"] is True
     assert content["checks"]["ema_bytes"]["status"] == "equal"
     assert content["checks"]["latency_cycles"]["status"] == "equal"
-    assert content["checks"]["latency_executed_cycles"]["counted"] is None
+    assert content["checks"]["latency_executed_cycles"]["status"] == "equal"
     assert content["subgraph_checks"] == []  # those that are not equal
     with pytest.raises(KeyError, match="no check of 'speed' of the partition"):
         found.check("speed")

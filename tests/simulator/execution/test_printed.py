@@ -18,7 +18,7 @@ VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a func
 CHIP = Accelerator(shared_buffer=64 * KiB)
 #: of a subgraph: which layers, and how they run. It is executed like this; anything else would be another plan
 CHOICES = {"layers", "tile", "loops", "scheme"}
-NOT_EXECUTED = {"latency_executed_cycles", "utilization_executed", "area_mm2", "leakage_mw", "rereads"}
+NOT_EXECUTED = {"area_mm2", "leakage_mw", "rereads"}
 
 
 def kept_block() -> tuple[Any, Partition]:
