@@ -104,15 +104,3 @@ def test_no_plan_undercuts_the_bounds(seed):
 @pytest.mark.parametrize("seed", range(100, 400))
 def test_no_plan_undercuts_the_bounds_of_many(seed):
     assert not undercut(seed)
-
-
-def test_a_bound_that_counts_nests_would_be_undercut():
-    """The reason for the exception: a nest of both layers loads weights of the second while it computes the first."""
-    b = Builder("nest")
-    b.conv("n1", b.conv("n0", b.input("x", 32, 32, 16), 64, 3, padding=1), 8, 32)
-    network, chip = b.build(), Accelerator(shared_buffer=96 * 1024)
-    rules = PricingRules(Geometry(network), chip, "exact")
-    least = min(end for end, _ in ends(network, chip, random.Random(0)))
-    assert least >= bounds(network, chip)[0].slots
-    rules.nests = {}
-    assert least < late_weights(rules, chip).slots
