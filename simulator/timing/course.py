@@ -17,6 +17,8 @@ class Stage(NamedTuple):
     ahead_bytes: int = 0  #: of one core, beside its regions, for the input rows while the stage before computes
     behind_bytes: int = 0  #: for the output rows while the next stage computes
     chunk_bytes: int = 0  #: for the weights while the stage before computes; where all weights are held, 0
+    early_bytes: int = 0  #: for the input rows of the first stage before the subgraph starts; 0 where they may not come
+    late_bytes: int = 0  #: for the output rows when the subgraph has ended
 
 
 class Course(NamedTuple):

@@ -64,7 +64,7 @@ def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, mo
     steps = _steps(layer, plan, compute_slots, most)
     stages = tuple(
         Stage(rows, ((v, chunk),) if chunk else (), ((v, slots),), written, (), *rooms)
-        for rows, chunk, slots, written, *rooms in zip(*steps[:7])
+        for rows, chunk, slots, written, *rooms in zip(*steps[:9])
     )
     return Course(stages, steps.is_streamed)
 
@@ -79,6 +79,8 @@ class _Steps(NamedTuple):
     ahead: list[int]
     behind: list[int]
     chunks: list[int]
+    early: list[int]
+    late: list[int]
     is_streamed: bool
 
 
@@ -104,15 +106,19 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
             -(-each * bits.weights * bits.used // (8 * bits.active))
             for each in moves.nest.moved(moves.weights, together)
         ]
-    is_streamed = sum(own) > plan.weight_bytes
+    is_streamed, none = sum(own) > plan.weight_bytes, [0] * len(own)
+    ahead, behind = moves.nest.moved(moves.ahead, together), moves.nest.moved(moves.behind, together)
+    outputs = moved(moves.outputs, plan.totals.ema_output_bytes)
     return _Steps(
         inputs,
         weights,
         moved(moves.work, compute_slots),
-        moved(moves.outputs, plan.totals.ema_output_bytes),
-        moves.nest.moved(moves.ahead, together),
-        [0] * len(inputs) if layer.stays.output else moves.nest.moved(moves.behind, together),
-        own if is_streamed else [0] * len(own),
+        outputs,
+        ahead,
+        none if layer.stays.output else behind,
+        own if is_streamed else none,
+        ahead if ahead[0] >= inputs[0] else none,
+        [max(pair) for pair in zip(behind, outputs)],
         is_streamed,
     )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 
-from simulator.timing.work import Work
+from simulator.timing.work import Store, Work
 
 NEVER = 1 << 62
 Moved = tuple[int, int, int, int, int, int, int]  #: start, stop, operation, layer, bytes, room in one core, step
@@ -90,7 +90,7 @@ class Schedule:
                         if k < last and stores[k].operation == operation:
                             unsaved = store_rooms[k]
                             if k == store:
-                                unsaved = -(-store_left * unsaved // stores[k].size)
+                                unsaved = _held(stores[k], store_left, unsaved)
                     less = loaded_ahead[following]
                     chunk = chunks_ahead[following]
                     held = extra - chunk if is_shared else extra
@@ -107,8 +107,8 @@ class Schedule:
                     later = work.room[step + 1] - reserve[following] - free[step + 1]
                     unsaved, k = 0, store
                     while k < len(stores) and stores[k].operation <= operation:
-                        size = store_left if k == store else stores[k].size
-                        unsaved += 0 if step + 1 <= stores[k].until else size
+                        if step + 1 > stores[k].until:
+                            unsaved += _held(stores[k], store_left, stores[k].late) if k == store else stores[k].late
                         k += 1
                     lacking = unsaved + later - work.room[step + 1]
                     if lacking > 0:
@@ -124,7 +124,7 @@ class Schedule:
                     if not is_shared:
                         extra_weights = weight_room - free_weights[step]
                     for at in range(store, k):
-                        store_rooms[at] = 0 if step <= stores[at].until else stores[at].size
+                        store_rooms[at] = 0 if step <= stores[at].until else stores[at].late
                 operation = following
                 part, last_part = first_part[operation], first_part[operation + 1]
                 busy = now
@@ -168,11 +168,10 @@ class Schedule:
                     item, own = stores[store], store_rooms[store]
                     size = min(store_left, horizon - now)
                     if lacking > 0:
-                        whole = item.size if operation + 1 == first_operation[step + 1] else own
-                        size = min(size, -(-lacking * item.size // whole)) if whole else size
-                    was = -(-store_left * own // item.size)
+                        whole = item.late if operation + 1 == first_operation[step + 1] else own
+                        size = min(size, -(-lacking * item.size // whole)) if whole and not item.is_mixed else size
+                    freed = _held(item, store_left, own) - _held(item, store_left - size, own)
                     store_left -= size
-                    freed = was + -store_left * own // item.size
                     if item.operation < operation:
                         behind -= freed
                     self.stores.append((now, now + size, item.operation, 0, size, freed, item.step))
@@ -232,6 +231,11 @@ class Schedule:
                     weight_left = weights[weight].size if weight < len(weights) else 0
         self.end = max(now, busy)
         assert is_done and row == len(rows) and weight == len(weights) and store == len(stores)
+
+
+def _held(store: Store, left: int, room: int) -> int:
+    """Return how much of its room a store takes that has so many bytes left."""
+    return room * (left > 0) if store.is_mixed else -(-left * room // store.size)
 
 
 def _most(free: int, left: int, size: int, room: int) -> int:

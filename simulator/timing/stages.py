@@ -111,15 +111,24 @@ def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Cou
     steps = list(zip([dict.fromkeys(subgraph.tensors, 0), *done], done))
     resident = {u for u in subgraph.tensors if held.regions[u].main_bytes >= height[u] * rows[u]} | subgraph.on_chip
 
+    rounds = -(-model.rules.batch // way.samples)
+
+    def whole(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
+        """Bytes in one core of rows."""
+        return sum((after[u] - before[u]) * rows[u] for u in tensors)
+
     def outside(tensors: tuple[int, ...], before: Rows, after: Rows) -> int:
         """Bytes in one core of rows that their region cannot hold in addition to those in use."""
-        return sum((after[u] - before[u]) * rows[u] for u in tensors if u not in resident)
+        return whole(tuple(u for u in tensors if u not in resident), before, after)
 
     crossing = Crossing(model, price)
     return Course(
         tuple(
             _stage(model, slots, crossing, *step)._replace(
-                ahead_bytes=outside(subgraph.loaded, *step), behind_bytes=outside(subgraph.outputs, *step)
+                ahead_bytes=outside(subgraph.loaded, *step),
+                behind_bytes=outside(subgraph.outputs, *step),
+                early_bytes=whole(subgraph.loaded, *step) * (rounds == 1),
+                late_bytes=whole(subgraph.outputs, *step) * rounds,
             )
             for step in _coarser(steps, len(subgraph.tensors))
         )

@@ -34,7 +34,9 @@ class Store(NamedTuple):
     step: int
     size: int  #: bytes, over all cores
     room: int  #: bytes of one core that it takes while later operations of its step compute
-    until: int  #: the last step that holds them anyway, because they are kept; in later ones they take their size
+    late: int  #: while later steps run
+    until: int  #: the last step that holds them anyway, because they are kept
+    is_mixed: bool  #: whether it is of several tensors: then its room is free when all of it has left
 
 
 class Part(NamedTuple):
@@ -66,9 +68,10 @@ class Holds(NamedTuple):
     """What a step holds, bytes of one core."""
 
     weight_bytes: int
-    early_rows: int  #: that its regions have for what it loads
+    early_rows: int  #: that its regions have for what it loads, and may come before it starts
     early_weights: int  #: over all cores: that may come before it starts
     until: int  #: the last step in which the rows that it writes stay on chip
+    is_mixed: bool  #: whether it writes several tensors
 
 
 def work_of(priced: PricedPartition, prices: Sequence[Price], courses: Sequence[Course]) -> Work:
@@ -79,7 +82,11 @@ def work_of(priced: PricedPartition, prices: Sequence[Price], courses: Sequence[
     for step, (model, price, course) in enumerate(zip(models, prices, courses)):
         until = min((kept.get((u, step), step) for u in model.subgraph.outputs), default=step)
         early = price.weight_bytes if price.channel_groups > 1 else price.ema_weight_bytes
-        add_step(work, course, Holds(price.weight_bytes, _arriving(model, price), early, until))
+        add_step(
+            work,
+            course,
+            Holds(price.weight_bytes, _arriving(model, price), early, until, len(model.subgraph.outputs) > 1),
+        )
     return work
 
 
@@ -111,8 +118,10 @@ def add_step(work: Work, course: Course, holds: Holds) -> None:
             places[v] = len(work.parts)
             work.parts.append(Part(v, slots, *crossing.get(v, (0, 0))))
         whole = operation > first
-        for size, is_early in _pieces(stage.input_bytes, 0 if whole else holds.early_rows):
-            work.rows.append(Load(part, operation, step, 0, size, stage.ahead_bytes * whole, size, is_early))
+        early_rows = holds.early_rows * stage.input_bytes // stage.early_bytes if stage.early_bytes else 0
+        for size, is_early in _pieces(stage.input_bytes, 0 if whole else early_rows):
+            before = -(-stage.early_bytes * size // stage.input_bytes)
+            work.rows.append(Load(part, operation, step, 0, size, stage.ahead_bytes * whole, before, is_early))
         for v, size in stage.weights:
             place, chunk = places.get(v, part), stage.chunk_bytes
             if course.is_streamed:
@@ -122,7 +131,8 @@ def add_step(work: Work, course: Course, holds: Holds) -> None:
                 work.weights.append(Load(place, operation, step, v, piece, 0, share.next(piece), is_early))
             early = max(0, early - size)
         if stage.output_bytes:
-            work.stores.append(Store(operation, step, stage.output_bytes, stage.behind_bytes, holds.until))
+            rooms = stage.behind_bytes, stage.late_bytes
+            work.stores.append(Store(operation, step, stage.output_bytes, *rooms, holds.until, holds.is_mixed))
         work.first_part.append(len(work.parts))
     work.rows_kept.extend(_rows_kept(course, work.room[step]))
     work.first_operation.append(len(work.rows_kept))

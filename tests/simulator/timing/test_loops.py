@@ -205,7 +205,7 @@ def test_two_tiles_run_by_hand():
     course = loop_course(layer, orders.tiles_chunks(layer, grid, mode, loops(16)), 0, 2000, MOST)
     for room, begins, end in ((64 + 128, [2496, 3496], 4624), (0, [2496, 3688], 4816)):
         work = Work([], [], [], [], [0], [0], [-1], [], [room], [0], [])
-        add_step(work, course, Holds(2304, 0, 2304, 0))
+        add_step(work, course, Holds(2304, 0, 2304, 0, False))
         found = Schedule(work, 1, stores_first=False)
         assert found.computed == begins and found.end == end
 
