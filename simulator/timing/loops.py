@@ -99,8 +99,8 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
     )
     inputs = moved(moves.inputs, plan.totals.ema_input_bytes - arriving)
     inputs[0] += arriving  # inputs kept from now on are loaded whole, before anything is computed
-    own = weights  # of one core
-    if layer.team.cores > 1:
+    own = weights
+    if layer.team.cores > 1:  # of one core
         bits = layer.bits
         own = [
             -(-each * bits.weights * bits.used // (8 * bits.active))

@@ -48,8 +48,8 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     moved = _scaled([each.input_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
     turns: dict[int, int] = {}
     for k, (size, each) in enumerate(zip(moved, found)):
-        begun = turns.setdefault(each.turn, k) if each.turn else k
-        inputs += [Input(k, size, each.input_room, begun, sources)] if size else []
+        first = turns.setdefault(each.turn, k) if each.turn else k
+        inputs += [Input(k, size, each.input_room, first, sources)] if size else []
     leaving = _scaled([each.output_bytes for each in found], count.ema_output_bytes or 0)
     since = ends.get(last, None)
     outputs = [

@@ -91,5 +91,6 @@ def split(step: Step, sizes: Sequence[int], inputs: Sequence[int] = (1,)) -> Ite
             for came_in, made in ((came, done), (came + more, done + size))
         )
         done, came = done + size, came + more
-        moved = [b - a for a, b in zip(first, stop)]
-        yield Step._make((*moved, *(each * (done == total) for each in step[5:7]), step.turn))
+        moved = (b - a for a, b in zip(first, stop))
+        leaving = (each * (done == total) for each in step[5:7])
+        yield Step._make((*moved, *leaving, step.turn))

@@ -25,7 +25,8 @@ def heads_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         stay = count if is_whole else min(plan.kept, count)
         inputs += [nest.term(start, stay * row_bytes(channels, bits))]
         inputs += [nest.term(passing, (count - stay) * row_bytes(channels, bits))]
-        ahead += [nest.term(passing, (count - stay) * row_bytes(round_up(layer, channels), bits))]
+        room = row_bytes(round_up(layer, channels), bits)
+        ahead += [nest.term(start, stay * room), nest.term(passing, (count - stay) * room)]
     work = [nest.term(tile, layer.keys * heads.sharing * (part.reduction + part.outputs), together)]
     for i, each in enumerate(heads.operands):
         often, size = heads.sharing if i == 0 else 1, weights_of(layer, i, 0)
