@@ -23,7 +23,7 @@ class Verification:
     >>> vgg = workloads.load("vgg16")
     >>> found = verify(vgg, Partition.layerwise(vgg), Accelerator(shared_buffer=512 * KiB))
     >>> found
-    Verification(verified=True, 21 subgraphs, 25 numbers compared in total)
+    Verification(verified=True, 21 subgraphs, 26 numbers compared in total)
     >>> found.check("ema_bytes").status
     'equal'
     """

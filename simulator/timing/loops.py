@@ -20,7 +20,7 @@ from simulator.timing.layer.dense import dense_moves
 from simulator.timing.layer.heads import heads_moves
 from simulator.timing.layer.nest import Moves, Term
 
-REMEMBERED = 64  #: layers whose stages are kept; our choice: some MB
+REMEMBERED = 256  #: layers whose stages are kept, of several plans of a network; our choice: some tens of MB at most
 
 
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:

@@ -81,11 +81,12 @@ def work_of(priced: PricedPartition, prices: Sequence[Price], courses: Sequence[
     kept = {(each.tensor_id, each.from_step): each.until_step for each in priced.partition.keep}
     for step, (model, price, course) in enumerate(zip(models, prices, courses)):
         until = min((kept.get((u, step), step) for u in model.subgraph.outputs), default=step)
+        arriving = _arriving(model, price) if course.stages[0].early_bytes else 0
         early = price.weight_bytes if price.channel_groups > 1 else price.ema_weight_bytes
         add_step(
             work,
             course,
-            Holds(price.weight_bytes, _arriving(model, price), early, until, len(model.subgraph.outputs) > 1),
+            Holds(price.weight_bytes, arriving, early, until, len(model.subgraph.outputs) > 1),
         )
     return work
 
