@@ -31,13 +31,13 @@ def pieces_of(price: Price, first_weights: int, chip: Accelerator) -> list[Piece
         free = chip.activation_capacity - price.kept_bytes - price.activation_bytes - price.weight_bytes
     else:
         free = chip.weight_capacity - price.weight_bytes
-    weights, moved = price.ema_weight_bytes, (price.ema_input_bytes, price.ema_output_bytes)
+    weights, inputs, outputs = price.ema_weight_bytes, price.ema_input_bytes, price.ema_output_bytes
     if price.loops is None:
-        return [Piece(computing, first_weights, weights, *moved, free * cores)]
+        return [Piece(computing, first_weights, weights, inputs, outputs, free * cores)]
     count = -(-weights // (price.weight_bytes * cores)) if price.weight_bytes else 1
     count = max(1, min(count, MOST_PIECES))
-    part, (read, written) = weights // count, (size // count for size in moved)
-    return [Piece(computing // count, part, part, read, written, free * cores)] * count
+    part = weights // count
+    return [Piece(computing // count, part, part, inputs // count, outputs // count, free * cores)] * count
 
 
 def estimate(priced: PricedPartition) -> int:
