@@ -28,6 +28,8 @@ RECORDS = (
     "seconds",
     "settings: samples",
     "settings: space",  # where the recommendation is one of its candidates
+    "result: searched",  # as settings: space
+    "result: edges",
     "result: samples",
     "result: splits",
     "result: lower_bound",  # of an answer that is not proved; evaluate --verify proves it again
