@@ -32,8 +32,9 @@ class Kept(NamedTuple):
 class Reserved(NamedTuple):
     """What kept tensors take of the activation buffer while a step runs, including those that it does not use."""
 
-    size_bytes: int = 0  #: of one core, of all of them
+    size_bytes: int = 0  #: of one core, of all of them, without `handed`
     elsewhere: int = 0  #: how many the step neither makes nor reads: each is a region, too
+    handed: int = 0  #: bytes of a result that takes the place of an operand; not if all regions are held
 
 
 NOTHING = Reserved()

@@ -104,7 +104,7 @@ def _checked(
     network: Network, layers: Sequence[int], plan: LayerPlan, word: int, lies: Lies
 ) -> tuple[Links, Following | None]:
     """Return who is who, and what follows; raises Miss if these are not the loops of a chain."""
-    links, following = _longest(network, layers), None
+    links, following = longest_chain(network, layers), None
     if len(links.layers) < len(layers):
         following = following_of(network, layers, lies, len(links.layers))
         if lies.on_chip & following.inner:
@@ -133,7 +133,7 @@ def _checked(
     return links, following
 
 
-def _longest(network: Network, layers: Sequence[int]) -> Links:
+def longest_chain(network: Network, layers: Sequence[int]) -> Links:
     """Return the longest chain that these layers begin with; raises Miss if there is none."""
     for count in range(len(layers), 2, -1):
         try:
