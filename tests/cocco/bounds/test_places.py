@@ -12,7 +12,7 @@ from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
-from tests.cocco.bounds.test_nests import check_kept
+from tests.helpers.kept_proofs import check_kept
 from tests.helpers.parts import in_parts
 from tests.helpers.place_networks import place_problem
 
