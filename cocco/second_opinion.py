@@ -28,7 +28,7 @@ from simulator.evaluate import evaluate
 from simulator.metrics import Metric
 from simulator.model.cost import METRICS, total
 from simulator.model.equivalence import Models
-from simulator.model.kept import Kept, Reserved
+from simulator.model.kept import Kept
 from simulator.model.price import Price
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
@@ -85,7 +85,6 @@ class Prover:
         self.reads = [joined(1 << u for u in producers) for producers in network.producers]
         self.readers = [joined(1 << v for v in consumers) for consumers in network.consumers]
         self.near = [joined(1 << w for w in near) for near in neighbours(network, accelerator.connection)]
-        self.whole = [self.rules.whole_bytes(u) for u in range(len(network.tensors))]
         self.needs: list[int] = []  # per layer: itself and its ancestors
         for v, reads in enumerate(self.reads):
             self.needs.append(1 << v | joined(self.needs[p] for p in members(reads & self.layers)))
@@ -154,7 +153,7 @@ class Prover:
             return False
         return (group | joined(self.reads[v] for v in layers)).bit_count() <= (machine.max_regions or math.inf)
 
-    def _steps(self, state: State, group: int) -> Iterator[tuple[State, int, int, int, int]]:
+    def _steps(self, state: State, group: int) -> Iterator[tuple[State, int, int, int, int, int]]:
         """Yield the next state of every way to run a subgraph, by what it keeps, writes and drops, and its tensors."""
         run, (_, unwritten, owed, free) = state.run | group, state
         inputs, kept = joined(self.reads[v] for v in members(group)) & ~group, unwritten | owed | free
@@ -179,12 +178,13 @@ class Prover:
         for chosen in product(*choices):
             self._spend(1)
             begins, written, *beyond = (sum(each) for each in zip(*chosen))
-            yield State(run, *beyond), inputs, kept | begins, inputs & ~kept, written
+            last = joined(1 << u for u in members(inputs & kept) if not self.readers[u] & ~run)
+            yield State(run, *beyond), inputs, kept | begins, inputs & ~kept, written, last
 
-    def _price(self, group: int, inputs: int, here: int, loaded: int, written: int) -> float:
-        """Return what a step costs; here: the tensors that are on chip, whole, meanwhile."""
+    def _price(self, group: int, inputs: int, here: int, loaded: int, written: int, last: int) -> float:
+        """Return what a step costs; here: the tensors that are on chip, whole, meanwhile; last: not read later."""
         machine, touched = self.machine, here & (group | inputs)
-        beside = Reserved(sum(self.whole[u] for u in members(here)), (here & ~touched).bit_count())
+        beside = self.rules.reserved(*map(members, (group, here, touched, last)))
         if beside.size_bytes > machine.activation_capacity:
             return math.inf
         step = members(group), Kept(*(frozenset(members(u)) for u in (touched, loaded, written))) if touched else None

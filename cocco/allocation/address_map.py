@@ -11,7 +11,7 @@ from cocco.allocation.answer import AllocationResult
 from cocco.effort.status import Status
 from simulator.accelerator import MAX_CAPACITY, Accelerator
 from simulator.allocation.buffers import Buffer
-from simulator.model.buffer_plan import BufferPlan, Memory, kept_id, plan_buffers, tensor_id, weights_id
+from simulator.model.buffer_plan import BufferPlan, Memory, plan_buffers, tensor_id, weights_id
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -198,8 +198,8 @@ def _placed(plan: BufferPlan, memory: Memory, step: int, addresses: dict[str, in
     sizes = {buffer.id: buffer.size for buffer in plan.live(memory, step)}
     for kept in plan.keep if memory != "weight" else ():
         if kept.from_step <= step <= kept.until_step:
-            start = addresses[kept_id(kept)]
-            found.append(Placed(kept.tensor, "kept", start, start + sizes[kept_id(kept)]))
+            start = addresses[plan.places[kept]]
+            found.append(Placed(kept.tensor, "kept", start, start + sizes[plan.places[kept]]))
     for u, region in holding.regions.items() if memory != "weight" else ():
         start, name = addresses[tensor_id(plan.network, step, u)], plan.network.tensors[u].name
         middle = start + region.main_bytes

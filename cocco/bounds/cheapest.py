@@ -39,7 +39,8 @@ from cocco.search.kernel.compiled import first_of, twin_of
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals, total
 from simulator.model.kept import Kept, Reserved
-from simulator.model.pricing import Price
+from simulator.model.nests.places import Pair
+from simulator.model.pricing import Price, PricingRules
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
@@ -255,9 +256,15 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
         more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(part)),
         alike=kinds_of(network), connected=machine.connection, may_hold=costs.may_hold,
-        nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]),
+        nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]), places=_places(rules),
     )  # fmt: skip
     return with_forced(question, metrics == ("ema",), part.models[0].alike.key)
+
+
+def _places(rules: PricingRules) -> dict[int, tuple[Pair, ...]]:
+    """Return which results may lie where an operand lay, by layers that run in loops."""
+    groups = [*[(v,) for v in range(len(rules.geometry.network.layers))], *rules.nests]
+    return {sum([1 << v for v in group]): pairs for group in groups if (pairs := rules.places(group))}
 
 
 def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], float]:
@@ -298,7 +305,7 @@ def kept_price(problem: Problem) -> StepTotals:
     (models,), machine = problem.models, problem.accelerator
 
     def price(step: KeptStep) -> Totals | None:
-        reserved = Reserved(step.kept_bytes, step.elsewhere)
+        reserved = Reserved(step.kept_bytes, step.elsewhere, step.handed)
         model = models.of(step.layers, _kept_of(step))
         found = model.price(machine.activation_capacity, machine.weight_capacity, reserved)
         return total([found], machine) if isinstance(found, Price) else None
@@ -311,7 +318,7 @@ def _once(problem: Problem, price: StepTotals) -> StepTotals:
     (models,), known = problem.models, dict[Hashable, Totals | None]()
 
     def ask(step: KeptStep) -> Totals | None:
-        key = models.alike.key(step.layers, _kept_of(step)), step.kept_bytes, step.elsewhere
+        key = models.alike.key(step.layers, _kept_of(step)), *step[4:]
         if key not in known:
             if len(known) == MEMO:
                 known.clear()

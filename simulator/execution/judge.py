@@ -12,7 +12,8 @@ from simulator.execution.count.count import Count, Plan, Setting, kept_bytes
 from simulator.execution.count.layer_facts import with_experts
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
-from simulator.execution.count.stays import run_steps
+from simulator.execution.count.stays import Lies, run_steps
+from simulator.execution.layer import LayerPlan, place_in
 from simulator.execution.orders import run_plan
 from simulator.model.price import Price
 from simulator.partition.partition import Partition
@@ -33,9 +34,9 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
     """Return the count of one subgraph; no cycles and buffer traffic where a mapper considers every update."""
     network = with_experts(network, accelerator.batch)
     part = Part(network, plan.layers, plan.lies)
-    kept = kept_bytes(network, plan.lies, accelerator.technology.channel_alignment, accelerator)
-    setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
     try:
+        kept = _kept_bytes(network, accelerator, plan)
+        setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
         count = run_plan(setting, part, plan)._replace(kept_bytes=kept)
     except Miss as miss:
         return Counted(miss=str(miss))
@@ -53,6 +54,20 @@ def count_steps(
     lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
     plans = [plan_of(*each) for each in zip(partition.subgraphs, prices, lies)]
     return [(plan, count_plan(network, accelerator, plan)) for plan in plans]
+
+
+def pair_of(network: Network, accelerator: Accelerator, plan: Plan) -> tuple[int, int] | None:
+    """Return an operand and the results that lie in its place, both kept, when a plan has run; None: none do."""
+    if plan.loops is None or accelerator.cores > 1:
+        return None
+    return place_in(network, plan.layers, LayerPlan(*plan.loops), plan.lies)
+
+
+def _kept_bytes(network: Network, accelerator: Accelerator, plan: Plan) -> int:
+    """Return the bytes of all that is kept meanwhile."""
+    pair = pair_of(network, accelerator, plan)
+    kept = plan.lies.kept - {*(pair or ())[:1]}
+    return kept_bytes(network, Lies(kept=kept), accelerator.technology.channel_alignment, accelerator)
 
 
 def judge(

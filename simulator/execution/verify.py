@@ -7,7 +7,7 @@ core, one sample and two channels of each tensor, because which elements are whe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from simulator.accelerator import Accelerator
 from simulator.evaluate import summarize
+from simulator.execution.claims import plan_of
 from simulator.execution.cores import derive_team, run_team
 from simulator.execution.cores.addressed import AddressedCores
 from simulator.execution.cores.run import HeadedArithmetic
@@ -23,8 +24,8 @@ from simulator.execution.count.inputs import wrong_input
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.scheme import derive_scheme, paper_cells
-from simulator.execution.count.stays import NOTHING_STAYS
-from simulator.execution.judge import count_steps, first_wrong, judge_steps, where
+from simulator.execution.count.stays import NOTHING_STAYS, run_steps
+from simulator.execution.judge import count_steps, first_wrong, judge_steps, pair_of, where
 from simulator.execution.layer import LayerPlan, run_loops_scaled, run_parts
 from simulator.execution.printed import check_printed
 from simulator.execution.timed import judge_run
@@ -160,7 +161,7 @@ def verify(
     stays = None
     if partition.keep:  # what stays on chip has one scale over all steps
         affordable = [max(affordable, key=lambda each: each.factor)] * len(affordable)
-        stays = _residents(priced, affordable[0], memory)
+        stays = _residents(priced, prices, affordable[0], memory)
     for step, (names, model, price, scale) in enumerate(zip(partition.names, priced.models, prices, affordable)):
         if scale.factor > 1:
             shrunk[scale.factor] = shrunk.get(scale.factor, 0) + 1
@@ -198,11 +199,16 @@ def _addressed(priced: PricedPartition, addresses: Addresses) -> AddressedMemory
     return kind(make_plan(priced), addresses)
 
 
-def _residents(priced: PricedPartition, scale: Scaled, memory: AddressedMemory | None) -> Residents:
+def _residents(
+    priced: PricedPartition, prices: Sequence[Price], scale: Scaled, memory: AddressedMemory | None
+) -> Residents:
     layers = len(scale.network.layers)
     inputs = {u: block for u, block in scale.values.items() if u >= layers}
     sizes = {each.tensor_id: priced.rules.whole_bytes(each.tensor_id) for each in priced.partition.keep}
-    return Residents(scale.network, priced.partition, scale.arithmetic.channels, inputs, sizes, memory)
+    lies = run_steps(priced.network, priced.partition.subgraphs, [each.span for each in priced.partition.keep])
+    plans = [plan_of(*each) for each in zip(priced.partition.subgraphs, prices, lies)]
+    pairs = [pair_of(priced.network, priced.accelerator, plan) for plan in plans]
+    return Residents(scale.network, priced.partition, scale.arithmetic.channels, inputs, sizes, memory, pairs)
 
 
 def _affordable(network: Network, model: SubgraphModel, price: Price, scales: dict[int, Scaled]) -> Scaled:
@@ -247,6 +253,7 @@ def run_subgraph(
     part = Part(scale.network, model.subgraph.layers, lies)
     if stays is not None and price.loops is not None:
         stays.check_inputs(part.layers, scale.values)
+        stays.hand_over()
         for v in part.layers:
             stays.write_whole(v, scale.values[v])
     if price.loops is not None:

@@ -5,7 +5,8 @@ Step i is the i-th subgraph in execution order. Bytes are those of one core, as 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from simulator.accelerator import Accelerator
@@ -40,6 +41,7 @@ class BufferPlan:
     holdings: tuple[Holding, ...]
     buffers: dict[Memory, tuple[Buffer, ...]]
     keep: tuple[KeptInterval, ...] = ()  #: of the first memory
+    places: Mapping[KeptInterval, str] = field(default_factory=dict)  #: of each the buffer where it lies
 
     def capacity(self, memory: Memory) -> int:
         """Return the bytes of this memory, rounded down to whole words."""
@@ -61,7 +63,7 @@ def plan_buffers(
     One shared memory, or "global" for activations and "weight" for weights. A tensor is one buffer, its MAIN and
     behind it its SIDE: the region manager has one (start, end) pair for each tensor (Cocco, Sec. 3.2 and 5.1.2).
     The weights of a subgraph are one buffer. All live in [i, i + 1), a tensor that is kept whole from step a to step z
-    in [a, z + 1). Sizes are rounded up to words.
+    in [a, z + 1); one buffer if a result takes the place of its operand in z. Sizes are rounded up to words.
     """
     priced = price_partition(network, partition, accelerator, tile_rule)
     return make_plan(priced) if priced.fits else None
@@ -79,9 +81,11 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
     buffers: dict[Memory, list[Buffer]] = {"shared": []} if accelerator.is_shared else {"global": [], "weight": []}
     word = accelerator.technology.buffer_word_bytes
     first, last = list(buffers.values())[0], list(buffers.values())[-1]
-    for kept in priced.partition.keep:
-        size = round_up(priced.rules.whole_bytes(kept.tensor_id), word)
-        first.append(Buffer(kept_id(kept), kept.from_step, kept.until_step + 1, size, word))
+    places = _places(priced)
+    for name in dict.fromkeys(places.values()):
+        lives = [each for each in places if places[each] == name]
+        size = round_up(priced.rules.whole_bytes(lives[0].tensor_id), word)
+        first.append(Buffer(name, lives[0].from_step, lives[-1].until_step + 1, size, word))
     for i, holding in enumerate(holdings):
         for u, region in holding.regions.items():
             size = round_up(region.main_bytes + region.side_bytes, word)
@@ -90,7 +94,19 @@ def make_plan(priced: PricedPartition) -> BufferPlan:
             size = round_up(holding.weight_bytes, word)
             last.append(Buffer(weights_id(i), i, i + 1, size, word))
     placed = {memory: tuple(found) for memory, found in buffers.items()}
-    return BufferPlan(network, accelerator, holdings, placed, priced.partition.keep)
+    return BufferPlan(network, accelerator, holdings, placed, priced.partition.keep, places)
+
+
+def _places(priced: PricedPartition) -> dict[KeptInterval, str]:
+    """Return the id of the buffer of each kept interval: that of an operand in whose place it lies, or its own."""
+    found: dict[KeptInterval, str] = {}
+    ends = {each.span[::2]: each for each in priced.partition.keep}
+    for kept in sorted(priced.partition.keep, key=lambda each: each.from_step):
+        price, step = priced.prices[kept.from_step], priced.steps[kept.from_step]
+        pair = priced.rules.handed(step.layers, step.touched, step.last)
+        is_there = pair is not None and pair[1] == kept.tensor_id and isinstance(price, Price) and price.loops
+        found[kept] = found[ends[pair[0], kept.from_step]] if pair and is_there else kept_id(kept)
+    return found
 
 
 def _own_regions(model: SubgraphModel, price: Price) -> dict[int, Region]:

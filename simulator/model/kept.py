@@ -32,8 +32,9 @@ class Kept(NamedTuple):
 class Reserved(NamedTuple):
     """What a step may not use: what kept tensors take of the activation buffer meanwhile, and what it leaves free."""
 
-    size_bytes: int = 0  #: of one core, of all kept tensors, including those that it does not use
+    size_bytes: int = 0  #: of one core, of all kept tensors, without `handed`, including those that it does not use
     elsewhere: int = 0  #: how many the step neither makes nor reads: each is a region, too
+    handed: int = 0  #: bytes of a result that takes the place of an operand; not if all regions are held
     spare: int = 0  #: bytes of the buffer of weights, or of the shared one, that the step leaves free
 
 

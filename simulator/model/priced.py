@@ -88,7 +88,7 @@ def models_of(rules: PricingRules, partition: Partition) -> tuple[tuple[Subgraph
 
 def reserved_in(rules: PricingRules, step: Step) -> Reserved:
     """Return the room in the activation buffer of all tensors that are kept during a step."""
-    return Reserved(sum(rules.whole_bytes(u) for u in step.kept), len(step.kept) - len(step.touched))
+    return rules.reserved(step.layers, step.kept, step.touched, step.last)
 
 
 def check_partition(network: Network, partition: Partition) -> None:

@@ -74,35 +74,35 @@ class SubgraphModel(Holding):
         left, weights = activation_capacity - taken, max(0, weight_capacity - reserved.spare)
         if left < 0:
             reason = "kept tensors exceed the buffer" if not reserved.spare else "what is left free exceeds the buffer"
-            return Shortage(reason, taken + self._least_beside(), activation_capacity)
+            return Shortage(reason, taken + self._least_beside(reserved.handed), activation_capacity)
         goal = self.rules.goal(activation_capacity, weight_capacity)
-        price = self._price(left, weights, goal)
+        price = self._price(left, weights, goal, reserved.handed)
         if not taken:
             return price
         if isinstance(price, Price):
-            return price._replace(kept_bytes=reserved.size_bytes)
+            return price._replace(kept_bytes=reserved.size_bytes + (0 if price.loops else reserved.handed))
         return self._beside_kept(price, taken)
 
-    def _price(self, activation_room: int, weight_capacity: int, goal: Goal) -> Price | Shortage:
-        """Return the cheapest price in this room."""
+    def _price(self, activation_room: int, weight_capacity: int, goal: Goal, handed: int) -> Price | Shortage:
+        """Return the cheapest price in this room; handed: bytes of it that a result takes if all regions are held."""
         rules = self.rules
         if self.in_loops_only or (self.is_single and rules.has_loop_orders and rules.mapper.is_flat):
             return self._in_loops(activation_room, weight_capacity, goal)
         prices = []
         for way in self.ways:
-            room = activation_room - way.weight_need if rules.is_shared else activation_room
+            room = activation_room - handed - (way.weight_need if rules.is_shared else 0)
             if room >= 0 and (rules.is_shared or way.weight_need <= weight_capacity):
                 prices += [self._held(way, *each) for each in self._held_plans(way, room)]
         if self.loop_ways and (rules.cores > 1 or not self.is_single or not prices):
             found = self._in_loops(activation_room, weight_capacity, goal)
             if isinstance(found, Shortage) and not prices:
-                held, may_choose = self._shortage(activation_room, weight_capacity), not self.is_single
+                held, may_choose = self._shortage(activation_room, weight_capacity, handed), not self.is_single
                 may_choose = may_choose or (rules.is_shared and rules.cores > 1)
                 is_less = may_choose and (held.needed_bytes or 0) < (found.needed_bytes or 0)
                 return held if is_less else found
             prices += [found] if isinstance(found, Price) else []
         if not prices:
-            return self._shortage(activation_room, weight_capacity)
+            return self._shortage(activation_room, weight_capacity, handed)
         return min(prices, key=lambda price: self._rank(price, goal))
 
     def residency(self, price: Price) -> Residency:
@@ -148,11 +148,11 @@ class SubgraphModel(Holding):
             return None
         return Shortage(f"{tensors} tensors (layers, inputs, kept) exceed the {most} regions of the region manager")
 
-    def _least_beside(self) -> int:
-        """Return the least bytes that it needs in the activation buffer, not counting kept tensors."""
+    def _least_beside(self, handed: int) -> int:
+        """Return the least bytes that it needs in the activation buffer, not counting kept tensors; handed: if held."""
         if self.is_single:
             return self._least_looped().activation if self.rules.has_loop_orders else 0
-        held = self.least_activation + (self.least_weights if self.rules.is_shared else 0)
+        held = handed + self.least_activation + (self.least_weights if self.rules.is_shared else 0)
         return min(held, self._least_looped().activation) if self.loop_ways else held
 
     def _least_looped(self) -> Room:
@@ -265,8 +265,9 @@ class SubgraphModel(Holding):
             again_extra=moved.again_extra,
         )  # fmt: skip
 
-    def _shortage(self, activation_capacity: int, weight_capacity: int) -> Shortage:
+    def _shortage(self, activation_capacity: int, weight_capacity: int, handed: int) -> Shortage:
         _, activations, weights = self.least_way(None if self.rules.is_shared else weight_capacity)
+        activations += handed
         if self.rules.is_shared:
             needed = activations + weights
             return Shortage("activations and weights exceed the shared buffer", needed, activation_capacity)

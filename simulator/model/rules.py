@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Container
 from math import gcd
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.kept import Kept
+from simulator.model.kept import Kept, Reserved
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.loops import loop_layer
 from simulator.model.nests.chain import Links
 from simulator.model.nests.epilogue import Followed
+from simulator.model.nests.places import Pair, places_of
 from simulator.model.nests.recognize import nest_of, nests_of
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
@@ -58,6 +60,7 @@ class PricingRules:
         self.crew = Crew(geometry, self.mapper, tile_rule, self.cores, self.batch)
         has_nests = accelerator.plans == "all" and accelerator.cores == 1 and self.mapper.is_flat
         self.nests = nests_of(geometry.network) if has_nests else {}  #: several layers in one loop nest
+        self._places: dict[Layers, tuple[Pair, ...]] = {}
         self._loop_layers: dict[tuple[Layers, Kept | None], LoopLayer | None] = {}
         self._loop_ways: dict[tuple[Layers, Kept | None], tuple[LoopWay, ...]] = {}
         self.cycles = [self._least_cycles(v) for v in range(len(geometry.network.layers))]
@@ -67,6 +70,33 @@ class PricingRules:
         """Return the bytes of a kept tensor in one core: all samples, with its channels dealt to all cores."""
         height, width = (extent[tensor] for extent in self.geometry.extent)
         return height * width * self.geometry.held_bytes(tensor, cores=self.cores) * self.batch
+
+    def places(self, layers: Layers) -> tuple[Pair, ...]:
+        """Return operands of these layers, each with a result that may take its place (nests/places.py)."""
+        if layers not in self._places:
+            is_looped = self.cores == 1 and self.mapper.is_flat
+            found = places_of(self.geometry.network, layers, self.nests.get(layers)) if is_looped else ()
+            self._places[layers] = found
+        return self._places[layers]
+
+    def handed(self, layers: Layers, on_chip: Container[int], last: Container[int]) -> Pair | None:
+        """Return an operand and the result that takes its place in a step, if it runs in loops; None if none does.
+
+        on_chip: what is kept while it runs; last: of what an earlier step left there, what no later step reads.
+        """
+        return next(((x, y) for x, y in self.places(layers) if x in last and y in on_chip), None)
+
+    def handed_bytes(self, layers: Layers, on_chip: Container[int], last: Container[int]) -> int:
+        """Return the bytes of that result."""
+        found = self.handed(layers, on_chip, last)
+        return 0 if found is None else self.whole_bytes(found[1])
+
+    def reserved(
+        self, layers: Layers, here: Collection[int], touched: Collection[int], last: Container[int]
+    ) -> Reserved:
+        """Return what all tensors kept during a step take, of which it makes or reads those that it touches."""
+        handed = self.handed_bytes(layers, touched, last)
+        return Reserved(sum(map(self.whole_bytes, here)) - handed, len(here) - len(touched), handed)
 
     @property
     def has_loop_orders(self) -> bool:

@@ -24,6 +24,8 @@ class Step(NamedTuple):
     on_chip: tuple[int, ...]  #: of in(S), kept by an earlier step
     written: tuple[int, ...]  #: of S, written to DRAM; ascending
     touched: frozenset[int]  #: of kept, those in S or in(S): no MAIN and no SIDE
+    layers: tuple[int, ...]  #: ascending
+    last: frozenset[int]  #: of on_chip, those that no later step reads
 
 
 def steps_of(network: Network, partition: Partition) -> tuple[Step, ...]:
@@ -44,12 +46,15 @@ def steps_with(network: Network, subgraphs: Sequence[Sequence[int]], spans: Iter
         tuple(u for u in needed if u not in kept[step] or u in begins[step]) for step, needed in enumerate(inputs)
     ]
     from_dram = {tensor for needed in loaded for tensor in needed}
-    found = []
+    found, last_reader = [], {u: step for step, needed in enumerate(inputs) for u in needed}
     for step, (group, needed) in enumerate(zip(subgraphs, inputs)):
         on_chip = tuple(u for u in needed if u in kept[step] and u not in begins[step])
         written = tuple(v for v in sorted(group) if v in from_dram or network.is_output[v])
         touched = frozenset(kept[step].intersection((*group, *needed)))
-        found.append(Step(tuple(sorted(kept[step])), loaded[step], on_chip, written, touched))
+        last = frozenset(u for u in on_chip if last_reader[u] == step)
+        found.append(
+            Step(tuple(sorted(kept[step])), loaded[step], on_chip, written, touched, tuple(sorted(group)), last)
+        )
     return tuple(found)
 
 

@@ -127,19 +127,22 @@ def breakdown_of(priced: PricedPartition) -> tuple[Breakdown, ...]:
     for model, price, step in zip(priced.models, priced.prices, steps):
         reserved = NOTHING if step is None else reserved_in(priced.rules, step)
         start = None if model.broken_beside(reserved) else fits_from(held_needs(model, reserved), accelerator)
-        found.append(_with_kept(_breakdown(model, price, start, beside), model, step))
+        found.append(_with_kept(_breakdown(model, price, start, beside), model, price, step))
     return tuple(found)
 
 
-def _with_kept(found: Breakdown, model: SubgraphModel, step: Step | None) -> Breakdown:
-    """Add what is kept on chip during a step, and what of it crosses to DRAM there."""
+def _with_kept(found: Breakdown, model: SubgraphModel, price: Price | Shortage, step: Step | None) -> Breakdown:
+    """Add what is kept on chip during a step, one of two in one place, and what of it crosses to DRAM there."""
     if step is None or not step.kept:
         return found
+    is_held = isinstance(price, Price) and price.loops is None
+    pair = None if is_held else model.rules.handed(step.layers, step.touched, step.last)
     geometry, crossing = model.rules.geometry, {*step.loaded, *step.written}
     kept = [
         TensorBytes(
             geometry.network.tensors[u].name, "kept", (geometry.extent[0][u], geometry.extent[1][u]), (0, 0),
-            model.rules.whole_bytes(u), 0, model.rules.batch * geometry.size_bytes[u] if u in crossing else 0,
+            0 if pair and u == pair[0] else model.rules.whole_bytes(u), 0,
+            model.rules.batch * geometry.size_bytes[u] if u in crossing else 0,
         )
         for u in step.kept
     ]  # fmt: skip

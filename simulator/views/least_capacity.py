@@ -130,7 +130,7 @@ def least_capacity(
     if broken:
         return LeastCapacity(network.name, streaming, None, None, None, (), (), (), infeasible=broken)
     ways = [
-        [(a + reserved.size_bytes, w) for a, w in least_ways(model, streaming)]
+        [(a + reserved.size_bytes, w) for a, w in least_ways(model, streaming, reserved.handed)]
         for model, reserved in zip(models, beside)
     ]
 
@@ -150,14 +150,18 @@ def least_capacity(
     )  # fmt: skip
 
 
-def least_ways(model: SubgraphModel, streaming: bool = True) -> Sequence[Way]:
-    """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it."""
+def least_ways(model: SubgraphModel, streaming: bool = True, handed: int = 0) -> Sequence[Way]:
+    """Return the bytes of activations and weights that a subgraph takes at least, one pair for each way to run it.
+
+    handed: bytes of a result that has a place of its own if all regions of several layers are held.
+    """
     if isinstance(model, GivenScheme):
         return [*model.least_needs, *(model.loop_needs if streaming else [])]
     if not streaming or not model.is_single:
         if model.is_single and (model.rules.has_loop_orders or model.in_loops_only):
             return [need_of(model)[:2]]
-        return [*model.least_needs, *(model.loop_needs if streaming else [])]
+        held = [(a + handed, w) for a, w in model.least_needs]
+        return [*held, *(model.loop_needs if streaming else [])]
     held = [] if model.rules.has_loop_orders else model.least_needs
     return [*held, *model.loop_needs]
 
@@ -179,4 +183,5 @@ def held_needs(model: SubgraphModel, reserved: Reserved = NOTHING) -> list[Way]:
     )
     if model.is_single and model.rules.has_loop_orders:
         needs_ = [one_pass(model.rules.loop_layer(model.subgraph.layers[0], model.kept))]
-    return [(activations + reserved.size_bytes, weights) for activations, weights in needs_]
+    beside = reserved.size_bytes + (0 if model.is_single else reserved.handed)
+    return [(activations + beside, weights) for activations, weights in needs_]

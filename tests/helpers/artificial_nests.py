@@ -99,8 +99,8 @@ def install(monkeypatch: pytest.MonkeyPatch, share: float = 0.5, salt: int = 0) 
             return ()
         return nest.levels
 
-    def with_nests(self, room, weight_capacity, goal):
-        found = price(self, room, weight_capacity, goal)
+    def with_nests(self, room, weight_capacity, goal, handed):
+        found = price(self, room, weight_capacity, goal, handed)
         prices = [found] if isinstance(found, Price) else []
         for level in levels_of(self):
             if _fits(level, self.rules, room, weight_capacity):

@@ -96,7 +96,8 @@ def cost_of_plan(question: KeepQuestion, subgraphs: Order, spans: Sequence[Span]
     """Return the cost of a plan: what steps.py says of its steps, priced and added; inf where one does not fit."""
     cost = 0.0
     for group, step in zip(subgraphs, steps_with(question.network, subgraphs, spans)):
-        size = sum(question.whole[u] for u in step.kept)
+        handed = question.handed(as_set(group), as_set(step.touched), as_set(step.last))
+        size = sum(question.whole[u] for u in step.kept) - handed
         if size > question.room:
             return math.inf
         cost += question.price(
@@ -107,6 +108,7 @@ def cost_of_plan(question: KeepQuestion, subgraphs: Order, spans: Sequence[Span]
                 as_set(step.written),
                 size,
                 len(step.kept) - len(step.touched),
+                handed,
             )  # fmt: skip
         )
     return cost

@@ -234,10 +234,12 @@ class _Looks:
                 on_chip |= is_kept << u
                 size += whole[u] * is_kept
                 crossing |= is_moved << u
+            handed = self.question.handed(group, on_chip, on_chip & ~crossing)
+            size -= handed
             for more in beside:
                 if size + more <= self.question.room:
                     written = crossing & group | self.outputs & group
-                    yield KeptStep(layers, on_chip, crossing & ~group, written, size + more, 0)
+                    yield KeptStep(layers, on_chip, crossing & ~group, written, size + more, 0, handed)
 
 
 class _Together:

@@ -105,9 +105,11 @@ class Alone:
         always = group & self.outputs  # written, as part of its floor
         free, layers = self.free(group, on_chip | loaded | stored), tuple(members(group))
         for more in self.others(group, seen):
-            for kept, moved, bytes_kept in self._ways(free, size + more):
+            for kept, moved, bytes_kept in self._ways(free, size + more, question.room + question.most_handed(group)):
                 writes = stored | moved & group | always
-                step = KeptStep(layers, on_chip | kept, loaded | moved & ~group, writes, bytes_kept, 0)
+                there, comes = on_chip | kept, loaded | moved & ~group
+                handed = question.handed(group, there, there & ~comes)
+                step = KeptStep(layers, there, comes, writes, bytes_kept - handed, 0, handed)
                 price = self._price(step)
                 for u in members(moved & ~always):
                     price -= question.crossing_floor[u]
@@ -116,19 +118,19 @@ class Alone:
                 least = min(least, price)
         return least
 
-    def _ways(self, free: Sequence[int], size: int) -> Iterator[tuple[int, int, int]]:
+    def _ways(self, free: Sequence[int], size: int, room: int) -> Iterator[tuple[int, int, int]]:
         """Yield each choice for free tensors that fits: those kept, those that cross DRAM, and all bytes kept.
 
         Each tensor crosses, is kept, or both; the last one varies fastest. size: bytes of tensors that are kept anyway.
         """
-        if size > self.question.room:
+        if size > room:
             return
         kept, moved = 0, sum([1 << u for u in free])
         while True:
             yield kept, moved, size
             for u in reversed(free):
                 bit, whole = 1 << u, self.question.whole[u]
-                if not kept & bit and size + whole <= self.question.room:
+                if not kept & bit and size + whole <= room:
                     kept, moved, size = kept | bit, moved & ~bit, size + whole
                     break
                 if kept & bit and not moved & bit:

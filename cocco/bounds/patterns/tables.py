@@ -207,6 +207,7 @@ class Small:
         kept, active, question = unwritten | written, self.active(executed), self.question
         hidden, whole, readers = self.every_late & ~active, question.whole, self.order.readers
         seen, room, count = self.tensors & ~hidden, question.room, self.budget.count
+        loose_room = room + max(map(question.most_handed, question.places), default=0)
         for run in self.runs.after(executed, active):
             after, reads, makes = executed | run.layers, run.reads & ~hidden, run.layers & self.tensors
             elsewhere = sum([whole[u] for u in members(kept & ~makes & ~reads)])
@@ -254,7 +255,7 @@ class Small:
                 new = new_unwritten | new_written
                 fits = need <= room
                 if not fits and (
-                    streams == HELD or streams == LOOSE and self._kept(run, kept & reads | new, need) > room
+                    streams == HELD or streams == LOOSE and self._kept(run, kept & reads | new, need) > loose_room
                 ):
                     continue
                 least, is_asked = math.inf, runs_alone or streams == EXACT and (not fits or inside_counts)

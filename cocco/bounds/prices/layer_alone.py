@@ -18,6 +18,7 @@ from cocco.bounds.cheapest import step_totals
 from cocco.problem.problem import Problem, part_of
 from cocco.search.exact.question import Group, KeptStep
 from simulator.model.cost import Totals
+from simulator.model.rules import PricingRules
 
 GRAINS = 16  #: parts of the buffer at whose ends it is asked, beside sums of a layer's own tensors; our choice
 MOST_TOUCHED = 8  #: tensors of a layer: all sets of them are looked at; our choice
@@ -58,10 +59,9 @@ def by_bytes(problem: Problem) -> Problem:
 def alone_extras(problem: Problem, nests: Iterable[Group] = ()) -> dict[Group, Alone]:
     """Return `Alone` for each layer of the union on given hardware, and for nests; problem: one of `by_bytes`."""
     machine = problem.accelerator
-    nothing = Alone(((0, 0),), machine.activation_capacity)
     groups = [*[(v,) for v in range(problem.size)], *nests]
     if machine.cores > 1 or not machine.mapper.is_flat or problem.tile_rule != "exact":
-        return dict.fromkeys(groups, nothing)
+        return dict.fromkeys(groups, Alone(((0, 0),), machine.activation_capacity))
     parts = [part_of(problem, i) for i in range(len(problem.networks))]
     prices, known, found = [step_totals(part) for part in parts], dict[Hashable, Alone](), dict[Group, Alone]()
     for group in groups:
@@ -69,9 +69,15 @@ def alone_extras(problem: Problem, nests: Iterable[Group] = ()) -> dict[Group, A
         part, local = parts[i], tuple([v - problem.offsets[i] for v in group])
         key = i, part.models[0].alike.key(local)
         if key not in known:
-            known[key] = _of_group(part, local, prices[i]) or nothing
+            room = machine.activation_capacity + most_handed(part.rules[0], local)
+            known[key] = _of_group(part, local, prices[i]) or Alone(((0, 0),), room)
         found[group] = known[key]
     return found
+
+
+def most_handed(rules: PricingRules, group: Group) -> int:
+    """Return the most bytes of a result that takes the place of an operand, by which kept bytes may exceed a buffer."""
+    return max([rules.whole_bytes(y) for _, y in rules.places(group)], default=0)
 
 
 def _of_group(part: Problem, group: Group, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
@@ -84,14 +90,16 @@ def _of_group(part: Problem, group: Group, price: Callable[[KeptStep], Totals | 
     touched = [*reads, *made]
     if len(touched) > MOST_TOUCHED:
         return None
-    whole = {u: rules.whole_bytes(u) for u in touched}
-    sets = sorted(_sums([(1 << u, whole[u]) for u in touched], room), key=lambda each: (each[1], each[0]))
+    whole, most = {u: rules.whole_bytes(u) for u in touched}, room + most_handed(rules, group)
+    sets = sorted(_sums([(1 << u, whole[u]) for u in touched], most), key=lambda each: (each[1], each[0]))
 
     @cache
     def extra(on_chip: int, kept_bytes: int) -> float:
         loaded = [u for u in reads if not on_chip >> u & 1]
         stored = {*written, *[v for v in made if not on_chip >> v & 1]}
-        found = price(KeptStep(group, on_chip, _set_of(loaded), _set_of(stored), kept_bytes, 0))
+        there = [u for u in touched if on_chip >> u & 1]
+        handed = rules.handed_bytes(group, there, there)
+        found = price(KeptStep(group, on_chip, _set_of(loaded), _set_of(stored), kept_bytes - handed, 0, handed))
         if found is None:
             return math.inf
         once = sum([rules.geometry.size_bytes[u] for u in (*loaded, *stored)])
@@ -105,7 +113,7 @@ def _of_group(part: Problem, group: Group, price: Callable[[KeptStep], Totals | 
             return None
         for i, found in enumerate(_halved(partial(extra, on_chip), starts[first:]), first):
             least[i] = min(least[i], found)
-    return _levels(starts, least, rules.batch, room)
+    return _levels(starts, least, rules.batch, most)
 
 
 def _halved(value: Callable[[int], float], places: Sequence[int]) -> list[float]:

@@ -74,8 +74,8 @@ class Oracle:
         self.kept = self._keepable(problem, tensors)
         arriving = self._add_crossings(tensors)
         room = Room(model, self.inside, arriving, self.kept)
-        if self.is_single:
-            room.of_one(problem, tensors)
+        if alone is not None:
+            room.of_one(tensors, max(alone[v,].room for v in layers))
         else:
             room.of_several(problem, costs, tensors)
         self._connect(apart(problem, costs, hulls, tensors, layers))

@@ -32,9 +32,9 @@ class Room(NamedTuple):
             model.add(sum(self.inside.values()) + sum(self.arriving.values()) <= machine.max_regions)
         self._add(problem, [(weights[v], x) for v, x in self.inside.items()], self._held(costs, tensors))
 
-    def of_one(self, problem: Problem, tensors: Tensors) -> None:
+    def of_one(self, tensors: Tensors, most_bytes: int) -> None:
         """Add the kept tensors of a step of one layer: in some loop order the rest takes next to nothing."""
-        self._add(problem, [], [(tensors.whole[u], x) for u, x in self.kept.items()])
+        _add_at_most(self.model, [(tensors.whole[u], x) for u, x in self.kept.items()], most_bytes)
 
     def _add(self, problem: Problem, weights: list[Term], held: list[Term]) -> None:
         """Add that bytes of weights of all cores and of the activation of one fit."""

@@ -53,8 +53,9 @@ class WayTrail(NamedTuple):
 class Ways:
     """The ways through a graph of plans, and the bans on them."""
 
-    def __init__(self, near: Near, sizes: Sizes) -> None:
-        self.near, self.sizes = near, sizes
+    def __init__(self, near: Near, sizes: Sizes, during: Callable[[NearStep], int]) -> None:
+        """during: the tensors that a step holds whole."""
+        self.near, self.sizes, self.during = near, sizes, during
         self.bans: list[_Ban] = []
         self.bits = self.lasts = 0
         self.of_step: dict[int, _Step] = {}
@@ -116,7 +117,7 @@ class Ways:
         found = self.of_step.get(step.number, UNKNOWN)
         known, meets, begins, is_forbidden = found
         if known < len(self.bans):
-            during = self.kept(step.before) | self.kept(step.after)
+            during = self.during(step)
             for columns, base in self.bans[known:]:
                 for k, column in enumerate(columns):
                     if column.kept & ~during or not _holds(self.sizes(step), column.sizes):

@@ -68,7 +68,7 @@ class _Search:
         self.outputs = sum(1 << v for v in range(len(network.layers)) if network.is_output[v])
         self.sizes_of: dict[KeptStep, tuple[int, ...]] = {}
         self.known: dict[int, tuple[int, ...]] = {}
-        self.ways = Ways(near, self.sizes)
+        self.ways = Ways(near, self.sizes, self.during)
         self.packing = Packing(self.machine.activation_capacity // self.word * self.word, PACKING)
 
     def cheapest(self, below: float) -> tuple[Partition | None, float]:
@@ -102,7 +102,10 @@ class _Search:
         return found is not None and found.fits and not (self.needs_pairs and found.crowded)
 
     def buffers(self, way: Sequence[NearStep]) -> list[Buffer]:
-        """Return the buffers of a way, as simulator.model.buffer_plan; a kept tensor is named by number and step."""
+        """Return the buffers of a way, as simulator.model.buffer_plan; a kept tensor is named by number and step.
+
+        One whose place a result takes ends before that step, and the result may lie anywhere: that asks no more.
+        """
         found, since = list[Buffer](), dict[int, int]()
         for i, step in enumerate(way):
             before, after = self.ways.kept(step.before), self.ways.kept(step.after)
@@ -112,9 +115,23 @@ class _Search:
                 if not before >> u & 1:
                     since[u] = i
                 if not after >> u & 1:
-                    size = round_up(self.question.whole[u], self.word)
-                    found.append(Buffer(f"kept/{u}/{since[u]}", since.pop(u), i + 1, size, self.word))
+                    size, end = round_up(self.question.whole[u], self.word), i + (self.during(step) >> u & 1)
+                    found.append(Buffer(f"kept/{u}/{since[u]}", since.pop(u), end, size, self.word))
         return found
+
+    def during(self, step: NearStep) -> int:
+        """Return the tensors that are kept during a step, without an operand whose place a result takes."""
+        before, after = self.ways.kept(step.before), self.ways.kept(step.after)
+        pair = self.question.pair(step.group, after, self._last(step))
+        return (before | after) & ~(0 if pair is None else 1 << pair[0])
+
+    def _last(self, step: NearStep) -> int:
+        """Return what a step reads on chip and no later one reads."""
+        executed, reads = self.near.places[step.after].executed, 0
+        for v in members(step.group):
+            reads |= self.reads[v]
+        ended = self.ways.kept(step.before) & reads & ~step.group
+        return sum([1 << u for u in members(ended) if not self.readers[u] & ~executed])
 
     def sizes(self, step: NearStep) -> tuple[int, ...]:
         """Return the bytes of each buffer that only this step has, descending."""
@@ -137,13 +154,14 @@ class _Search:
                 written |= 1 << v
         here, loaded = before | after, reads & ~step.group & ~before
         on_chip = here & (step.group | reads)
-        size = sum(self.question.whole[u] for u in members(here))
-        return KeptStep(layers, on_chip, loaded, written, size, (here & ~on_chip).bit_count())
+        handed = self.question.handed(step.group, after, self._last(step))
+        size = sum(self.question.whole[u] for u in members(here)) - handed
+        return KeptStep(layers, on_chip, loaded, written, size, (here & ~on_chip).bit_count(), handed)
 
     def _sizes(self, step: KeptStep) -> tuple[int, ...]:
         sets = (frozenset(members(each)) for each in (step.on_chip, step.loaded, step.written))
         model = SubgraphModel(self.rules, step.layers, Kept(*sets) if step.on_chip else None)
-        machine, reserved = self.machine, Reserved(step.kept_bytes, step.elsewhere)
+        machine, reserved = self.machine, Reserved(*step[4:])
         price = model.price(machine.activation_capacity, machine.weight_capacity, reserved)
         assert isinstance(price, Price), "the exact search found that this step fits"
         sizes = [each.main_bytes + each.side_bytes for each in model.residency(price).regions.values()]

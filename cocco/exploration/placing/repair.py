@@ -214,7 +214,7 @@ def repaired_plans(
 def _step(layers: tuple[int, ...], step: Step, reserved: Reserved) -> KeptStep:
     """Return a step in the form that the exact search prices: sets of tensors as integers."""
     on_chip, loaded, written = (sum(1 << u for u in each) for each in (step.touched, step.loaded, step.written))
-    return KeptStep(layers, on_chip, loaded, written, reserved.size_bytes, reserved.elsewhere)
+    return KeptStep(layers, on_chip, loaded, written, *reserved[:3])
 
 
 def _key(plan: Partition) -> Key:

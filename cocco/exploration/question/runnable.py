@@ -70,5 +70,5 @@ def _ways(problem: Problem, v: int) -> Iterator[Way]:
         for chosen in combinations(sorted(tensors), count):
             stay = frozenset(chosen)
             model = models.of((layer,), Kept(stay, inputs - stay, frozenset({layer}) - stay))
-            size = sum(map(rules.whole_bytes, stay))
+            size = sum(map(rules.whole_bytes, stay)) - rules.handed_bytes((layer,), stay, stay)
             yield from ((a + size, w) for a, w in least_ways(model)) if model.rule_broken is None else ()

@@ -285,13 +285,17 @@ class Moves:
             elif place.written >> u & 1:
                 may_drop |= 1 << u
         layers, size = tuple(members(group)), sum(self.question.whole[u] for u in members(kept))
-        chosen = self._choices(choices, stored, size, least, ceiling)
+        given = sum([1 << u for u in members(last) if not self.read_beyond(u)])
+        more = self.question.most_handed(group) if given else 0
+        chosen = self._choices(choices, stored, size - more, least, ceiling)
         for unwritten, written, stores, kept_bytes, _ in chosen:
             self._count(1)
             on_chip = kept | unwritten | written
             touched = on_chip & (group | inputs)
             elsewhere = (on_chip & ~touched).bit_count()
-            price = self._price(KeptStep(layers, touched, loaded, stores, kept_bytes, elsewhere))
+            handed = self.question.handed(group, on_chip, given) if more else 0
+            kept_bytes += more - handed
+            price = self._price(KeptStep(layers, touched, loaded, stores, kept_bytes, elsewhere, handed))
             if price < math.inf:
                 unwritten, written = (place.unwritten | unwritten) & ~last, (place.written | written) & ~last
                 for dropped in _drops(may_drop, before):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from simulator.connected import Connected, siblings
@@ -18,8 +19,9 @@ class KeptStep(NamedTuple):
     on_chip: int  #: of what it makes or reads: kept whole while it runs
     loaded: int  #: of what it reads from elsewhere: comes from DRAM
     written: int  #: of what it makes: goes to DRAM
-    kept_bytes: int  #: of one core, of all tensors that are kept meanwhile
+    kept_bytes: int  #: of one core, of all tensors that are kept meanwhile, without `handed`
     elsewhere: int  #: how many of those it neither makes nor reads
+    handed: int = 0  #: bytes of a result that lies where an operand lay
 
 
 class Pattern(NamedTuple):
@@ -82,6 +84,24 @@ class KeepQuestion(NamedTuple):
     nests: tuple[int, ...] = ()  #: sets of several layers that may run as one loop nest, without being held
     connected: Connected = "all"  #: what connects the layers of a step
     patterns: tuple[Pattern, ...] = ()  #: that share no layers and no tensors; for searches of the whole network
+    places: Mapping[int, tuple[tuple[int, int], ...]] = MappingProxyType({})  #: by layers: PricingRules.places
+
+    def pair(self, layers: int, on_chip: int, last: int) -> tuple[int, int] | None:
+        """Return an operand and the result that takes its place in a step, if it runs in loops; None if none does.
+
+        on_chip: what is kept while it runs; last: of what an earlier step left there, what no later step reads.
+        """
+        pairs = self.places.get(layers, ())
+        return next(((x, y) for x, y in pairs if last >> x & 1 and on_chip >> y & 1), None)
+
+    def handed(self, layers: int, on_chip: int, last: int) -> int:
+        """Return the bytes of that result."""
+        found = self.pair(layers, on_chip, last)
+        return 0 if found is None else self.whole[found[1]]
+
+    def most_handed(self, layers: int) -> int:
+        """Return the most bytes of such a result."""
+        return max([self.whole[y] for _, y in self.places.get(layers, ())], default=0)
 
 
 def sets_of_consumers(network: Network) -> list[int]:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from cocco.search.exact.question import Group, KeepQuestion, KeptStep, sets_of_producers
+from cocco.search.exact.question import Group, KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
 from cocco.search.exact.state import START, Trail, bits, members, spans_of
 from cocco.search.exact.window import Place, Way, Window
 from simulator.partition.intervals import Span
@@ -76,7 +76,8 @@ class Pricing:
         self.question, self.reads = question, sets_of_producers(question.network)
         layers = len(question.network.layers)
         self.outputs = sum(1 << v for v in range(layers) if question.network.is_output[v])
-        self.memo: dict[tuple[int, int, int, int], float] = {}
+        self.readers = sets_of_consumers(question.network)
+        self.memo: dict[tuple[int, int, int, int, int], float] = {}
         self.inputs_of: dict[int, int] = {}
 
     def inputs(self, group: int) -> int:
@@ -97,27 +98,37 @@ class Pricing:
         executed = before = 0
         cost, prices, places = 0.0, [], [Place(0, 0, 0)]
         for group, kept in zip(route.groups, route.kept):
-            key = group, before, kept, group & stored
+            executed |= group
+            key = group, before, kept, group & stored, self._handed(executed, group, before, kept)
             if key not in self.memo:
                 self._remember(key)
             price = self.memo[key]
-            executed, before = executed | group, kept
+            before = kept
             cost += price
             prices.append(price)
             places.append(Place(executed, kept & ~stored, kept & stored))
         return Priced(route, tuple(prices), tuple(places), cost)
 
-    def _remember(self, key: tuple[int, int, int, int]) -> None:
-        """Price a step by its layers, what is kept before and beyond it, and what it writes."""
-        group, before, kept, written = key
+    def _handed(self, executed: int, group: int, before: int, kept: int) -> int:
+        """Return the bytes of a result of a step that takes the place of an operand."""
+        if group not in self.question.places:
+            return 0
+        ended = before & ~kept & self.inputs(group)
+        last = sum([1 << u for u in members(ended) if not self.readers[u] & ~executed])
+        return self.question.handed(group, kept, last)
+
+    def _remember(self, key: tuple[int, int, int, int, int]) -> None:
+        """Price a step by its layers, what is kept before and beyond it, what it writes, and what takes a place."""
+        group, before, kept, written, handed = key
         read, here = self.inputs(group), before | kept
-        touched, size, price = group | read, 0, math.inf
+        touched, size, price = group | read, -handed, math.inf
         for u in members(here):
             size += self.question.whole[u]
         if size <= self.question.room:
             elsewhere = (here & ~touched).bit_count()
             layers = tuple(members(group))
-            price = self.question.price(KeptStep(layers, here & touched, read & ~before, written, size, elsewhere))
+            step = KeptStep(layers, here & touched, read & ~before, written, size, elsewhere, handed)
+            price = self.question.price(step)
         if len(self.memo) == MEMO:
             self.memo.clear()
             self.inputs_of.clear()

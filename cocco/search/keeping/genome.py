@@ -207,7 +207,8 @@ class _Run:
             outputs = self.decoder.outputs(self.i, group)
             written = frozenset(v for v in outputs if v not in stays or not stays[v].is_unwritten)
             kept = Kept(touched, loaded, written)
-        reserved = Reserved(sum(stay.kin.whole for stay in stays.values()), len(stays) - len(touched))
+        last = [u for u, stay in stays.items() if stay.span[1] < step == stay.kin.places[-1].step]
+        reserved = self.rules.reserved(group, stays, touched, last)
         return self.decoder.price(self.i, group, kept, self.machine, reserved)
 
     def _tensors(self) -> list[Kin]:

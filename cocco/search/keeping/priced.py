@@ -92,6 +92,9 @@ class _Table:
         for step, tensors in enumerate(self.read):
             for tensor in tensors:
                 self.reads.setdefault(tensor, []).append(step)
+        self.layers = [bits(group) for group in groups]
+        self.last = [bits(tuple(u for u in read if self.reads[u][-1] == i)) for i, read in enumerate(self.read)]
+        self.room = [question.room + question.most_handed(layers) for layers in self.layers]
         self.prices: dict[KeptStep, float] = {}
 
     def load(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
@@ -104,7 +107,7 @@ class _Table:
                 continue
             loaded = way._replace(loaded=way.loaded | bit, pending=way.pending + crossing)
             yield loaded
-            if is_read_later and way.bytes + whole <= self.question.room:
+            if is_read_later and way.bytes + whole <= self.room[step]:
                 yield loaded._replace(written=way.written | bit, bytes=way.bytes + whole)
 
     def make(self, step: int, tensor: int, ways: Iterable[_Way]) -> Iterator[_Way]:
@@ -117,7 +120,7 @@ class _Table:
             stored = way._replace(stored=way.stored | bit, pending=way.pending + crossing)
             yield stored
             is_output = self.question.network.is_output[tensor]
-            if way.bytes + whole <= self.question.room:
+            if way.bytes + whole <= self.room[step]:
                 if not is_output:
                     yield way._replace(unwritten=way.unwritten | bit, bytes=way.bytes + whole)
                 if is_output or len(self.reads[tensor]) > 1:
@@ -127,10 +130,12 @@ class _Table:
         """Run a step next to the kept tensors; ways in which it does not fit end."""
         touched = self.touched[step]
         for way in ways:
+            last = self.last[step] & way.trail.kept & ~way.loaded
+            handed = self.question.handed(self.layers[step], way.kept, last)
             price = self._price(
                 KeptStep(
-                    self.groups[step], way.kept & touched, way.loaded, way.stored | self.outputs[step], way.bytes,
-                    (way.kept & ~touched).bit_count(),
+                    self.groups[step], way.kept & touched, way.loaded, way.stored | self.outputs[step],
+                    way.bytes - handed, (way.kept & ~touched).bit_count(), handed,
                 )
             )  # fmt: skip
             if price < math.inf:

@@ -97,10 +97,24 @@ class Orders:
 class KeptPrices:
     def __init__(self, kernel: Kernel, scratch: Scratch, problem: Problem) -> None: ...
     def price(
-        self, layers: Sequence[int], on_chip: int, loaded: int, written: int, kept_bytes: int, elsewhere: int
+        self,
+        layers: Sequence[int],
+        on_chip: int,
+        loaded: int,
+        written: int,
+        kept_bytes: int,
+        elsewhere: int,
+        handed: int = 0,
     ) -> tuple[int, int, int, int, int, int, int, int, int] | None: ...
     def cost(
-        self, layers: Sequence[int], on_chip: int, loaded: int, written: int, kept_bytes: int, elsewhere: int
+        self,
+        layers: Sequence[int],
+        on_chip: int,
+        loaded: int,
+        written: int,
+        kept_bytes: int,
+        elsewhere: int,
+        handed: int = 0,
     ) -> float: ...
 
 class KeptSearch:

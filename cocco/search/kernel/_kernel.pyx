@@ -167,6 +167,9 @@ cdef class Kernel:
             for v in ids:
                 at[v].append(k)
         self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))
+        groups = [(i, (v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))] + found
+        pairs = [[_union(problem, i, u) for pair in problem.rules[i].places(each) for u in pair] for i, each in groups]
+        self.net.pairs, self.net.pair_start = self._hold(sum(pairs, [])), self._hold(_starts(pairs))
 
     def _fill_cores(self, problem, layers):
         """What layers take and how long where cores share them, or groups of channels run one after the other."""
@@ -387,7 +390,7 @@ cdef class Kernel:
         memory.activation_pj.read, memory.activation_pj.write = goal.activation, goal.activation_write
         memory.weight_pj.read, memory.weight_pj.write = goal.weights, goal.weights_write
         memory.static_pj = goal.static
-        memory.reserved = memory.elsewhere = 0
+        memory.reserved = memory.elsewhere = memory.handed = 0
         with nogil:
             status = price(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory, &row)
         if status == OVERFLOW:
@@ -546,6 +549,14 @@ def _heard_of(rules, v, u):
         return rules.geometry.row_bytes[u], 0
     heard = rules.crew.deal.heard(rules.geometry.network, v, u)
     return heard.total, heard.total - heard.own
+
+
+def _union(problem, i, u):
+    """Return the id of a tensor of a network in the union: layers of all networks first."""
+    layers = len(problem.networks[i].layers)
+    if u < layers:
+        return problem.offsets[i] + u
+    return problem.size + sum(len(each.inputs) for each in problem.networks[:i]) + u - layers
 
 
 def _nests_of(problem):

@@ -29,6 +29,7 @@ cdef struct Memory:  # the buffers that a subgraph is priced in
     double static_pj      # per slot
     i64 reserved        # bytes of the activations that kept tensors take: simulator.model.kept.Reserved
     i64 elsewhere       # how many of them the subgraph does not touch
+    i64 handed          # bytes of a result that takes the place of an operand, unless all regions are held
 
 
 cdef struct Machine:  # what PricingRules holds
@@ -75,6 +76,7 @@ cdef enum:
 cdef struct NestPrice:  # of nests that cost the same, in this memory beside these kept tensors
     i64 alike           # 0: none yet
     i64 left            # bytes of the activation buffer that are left
+    i64 handed
     i64 activations
     i64 weights
     u64 kept            # three bits for each tensor; 0 where none is kept
@@ -158,6 +160,14 @@ cdef int price_beside(
     Row* row
 ) noexcept nogil
 cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil
+
+
+cdef i64 pairs_of(Net* net, const i64* layers, i64 count, i64** pairs) noexcept nogil
+
+
+cdef i64 handed_bytes(
+    Net* net, const i64* whole, const i64* layers, i64 count, const u64* on_chip, const u64* loaded, const u64* last
+) noexcept nogil
 cdef bint in_nest(Net* net, Machine* m, const i64* layers, i64 count, Memory* memory) noexcept nogil
 cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil
 cdef int spread_all_rates(Net* net, Work* w) noexcept nogil

@@ -22,6 +22,7 @@ class Lies(NamedTuple):
     there: frozenset[int] = frozenset()  #: of these, that an earlier step left
     written: frozenset[int] | None = None  #: that it makes and DRAM gets; None: what others read, or nobody does
     kept: frozenset[int] = frozenset()  #: all that is on chip whole meanwhile
+    ending: frozenset[int] = frozenset()  #: of those that an earlier step left, what this one reads, and none after it
 
     @property
     def elsewhere(self) -> int:
@@ -45,13 +46,14 @@ def run_steps(network: Network, subgraphs: Sequence[Sequence[int]], intervals: I
     wanted = set().union(*(needed - there for needed, there in zip(reads, left)))  # from DRAM
     chip: set[int] = set()
     dram = set(range(len(network.layers), len(network.tensors)))
-    found = []
+    found, unread = [], [set().union(*reads[step + 1 :]) for step in range(len(reads))]
     for step, group in enumerate(subgraphs):
         chip &= left[step]
         _check(network, step, chip, left[step], reads[step] - left[step], dram)
         written = {v for v in group if v in wanted or network.is_output[v]}
         touched = kept[step] & (set(group) | reads[step])
-        found.append(Lies(frozenset(touched), frozenset(touched & chip), frozenset(written), frozenset(kept[step])))
+        there, ending = touched & chip, touched & chip & reads[step] - unread[step]
+        found.append(Lies(*map(frozenset, (touched, there, written, kept[step], ending))))
         chip |= touched
         dram |= written
     return found

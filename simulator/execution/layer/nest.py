@@ -9,8 +9,8 @@ from simulator.execution.count.count import Count, extra_units
 from simulator.execution.count.layer_facts import elements, operations
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
-from simulator.execution.layer.chain import count_of_chain, run_chain_scaled
-from simulator.execution.layer.common.following import following_of
+from simulator.execution.layer.chain import count_of_chain, longest_chain, run_chain_scaled
+from simulator.execution.layer.common.following import following_of, place_of_layer
 from simulator.execution.layer.common.plan import CHAINED, LayerPlan
 from simulator.execution.layer.count import count_layer
 from simulator.execution.layer.heads.counted import count_heads
@@ -50,6 +50,18 @@ def as_one(network: Network, layers: Sequence[int], lies: Lies = NOTHING_STAYS) 
     )
     written = None if lies.written is None else frozenset({0} if parts.context in lies.written else ())
     return AsOne(one, 0, Lies(on_chip, there, written, kept), parts.before)
+
+
+def place_in(network: Network, layers: Sequence[int], plan: LayerPlan, lies: Lies) -> tuple[int, int] | None:
+    """Return an operand and the results that lie in its place, both kept, when these loops have run; None: none do."""
+    if len(layers) == 1:
+        return place_of_layer(network, layers[0], lies)
+    if plan.order in CHAINED:
+        count = len(longest_chain(network, layers).layers)
+        return following_of(network, layers, lies, count).place if count < len(layers) else None
+    if plan.order in ("HP", "TB"):
+        return None
+    return following_of(network, layers, lies).place
 
 
 def count_loops(

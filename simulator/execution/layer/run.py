@@ -12,7 +12,7 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded, on_chip_of, plain, rows_there
-from simulator.execution.layer.common.following import following_of
+from simulator.execution.layer.common.following import following_of, place_of_layer
 from simulator.execution.layer.common.held import LOST
 from simulator.execution.layer.common.plan import LayerPlan, check_plan
 from simulator.execution.layer.common.problem import Problem, Values
@@ -89,11 +89,11 @@ def run_layer(
     if following is not None:
         following.check(plan)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
-    run_loops(problem, chip, plan, output, epilogue)
+    direct = attended(problem) if layer.op == "attention" else problem.direct()
+    run_loops(problem, chip, plan, output, epilogue, None if after else place_of_layer(whole, original, lies))
     inputs = {u for each in (original, *after) for u in whole.operands[each]} - {original, *after}
     for u in inputs & lies.on_chip - lies.there:  # kept from here on
         chip.load_input(batch * size_bytes(whole, u))
-    direct = attended(problem) if layer.op == "attention" else problem.direct()
     if epilogue is not None:
         epilogue.check(direct)
     elif (output != direct).any():
@@ -101,10 +101,16 @@ def run_layer(
     return chip.count(network, v, batch, after)
 
 
-def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, epilogue: Epilogue | None = None) -> None:
-    """Run the loops of a plan, reading from the problem and writing to the output, or through what follows."""
+def run_loops(
+    problem: Problem, chip: Chip, plan: LayerPlan, output: Values, epilogue: Epilogue | None = None,
+    place: tuple[int, int] | None = None,
+) -> None:  # fmt: skip
+    """Run the loops of a plan, reading from the problem and writing to the output, or through what follows.
+
+    place: begins with the operand of an element-wise layer whose place the output takes.
+    """
     if epilogue is None:
-        _run(problem, chip, plan, output)
+        _run(problem, chip, plan, output, place)
     else:
         epilogue.begin(chip)
         run_convolution(problem, chip, plan, output, epilogue)
@@ -113,7 +119,7 @@ def run_loops(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, epi
     assert not any(chip.activations.used.values()) and not any(chip.weights.used.values())
 
 
-def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: tuple[int, int] | None) -> None:
     if plan.order == "copy":
         run_copy(problem, chip, output)
     elif plan.order == "RS":
@@ -123,7 +129,7 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
     elif problem.layer.op == "matmul":
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:
-        run_joined(problem, chip, plan, output)
+        run_joined(problem, chip, plan, output, place)
     elif is_depthwise(problem.layer):
         run_apart(problem, chip, plan, output)
     else:

@@ -157,6 +157,8 @@ def lies_of_small(network: Network, layers: Sequence[int], small: Network, lies:
     """Return where the tensors of some layers lie, by their ids in the network of these, the first ones there."""
     ids = {(v, k) for k, v in enumerate(layers)}
     ids |= {pair for k, v in enumerate(layers) for pair in zip(network.operands[v], small.operands[k])}
-    here, there = (frozenset(one for u, one in ids if u in each) for each in (lies.on_chip, lies.there))
+    here, there, ending = (
+        frozenset(one for u, one in ids if u in each) for each in (lies.on_chip, lies.there, lies.ending)
+    )
     written = None if lies.written is None else frozenset(k for k, v in enumerate(layers) if v in lies.written)
-    return Lies(here, there, written, here)
+    return Lies(here, there, written, here, ending)

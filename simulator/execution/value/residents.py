@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from simulator.execution.count.miss import Miss
@@ -9,7 +11,6 @@ from simulator.execution.count.stays import Lies, run_steps
 from simulator.execution.value.addressed import AddressedMemory
 from simulator.execution.value.arithmetic import Block
 from simulator.execution.value.executor import TensorMemory
-from simulator.model.buffer_plan import kept_id
 from simulator.model.subgraph.regions import Region
 from simulator.partition.intervals import KeptInterval
 from simulator.partition.partition import Partition
@@ -19,7 +20,8 @@ from workloads.network.network import Network
 class Residents:
     """The values that the steps of a plan find and leave on chip and in DRAM.
 
-    network: at the same scale as the values; sizes: bytes that the plan claims for each whole tensor.
+    network: at the same scale as the values; sizes: bytes that the plan claims for each whole tensor; pairs: by step,
+    an operand and the results that take its place.
     """
 
     def __init__(
@@ -30,8 +32,10 @@ class Residents:
         inputs: dict[int, Block],
         sizes: dict[int, int],
         memory: AddressedMemory | None,
+        pairs: Sequence[tuple[int, int] | None],
     ) -> None:
         self.network, self.channels, self.sizes, self.addressed = network, channels, sizes, memory
+        self.pairs = pairs
         self.intervals: tuple[KeptInterval, ...] = partition.keep
         self.lies = run_steps(network, partition.subgraphs, [each.span for each in partition.keep])
         self.dram = dict(inputs)
@@ -44,17 +48,30 @@ class Residents:
         return self.lies[self.step]
 
     def begin(self, step: int) -> Residents:
-        """Begin a step, and return self: what is kept from now on gets its memory."""
+        """Begin a step, and return self: what is kept from now on gets its memory, unless it takes that of another."""
         self.step = step
         for each in self.intervals:
-            if each.from_step == step:
-                tensor = self.network.tensors[each.tensor_id]
-                shape = Region((tensor.height, tensor.width), (0, 0), 0, 0)
-                whole = TensorMemory(each.tensor, self.channels[each.tensor_id], shape)
-                if self.addressed is not None:
-                    whole = self.addressed.place(kept_id(each), whole, self.sizes[each.tensor_id])
-                self.memory[each.tensor_id] = whole
+            if each.from_step == step and each.tensor_id not in (self.pairs[step] or ()):
+                self._place(each)
         return self
+
+    def hand_over(self) -> None:
+        """Give up the tensor whose place results of the step take, if they take one."""
+        pair = self.pairs[self.step]
+        if pair is not None:
+            del self.memory[pair[0]]
+            self._place(
+                next(each for each in self.intervals if each.from_step == self.step and each.tensor_id == pair[1])
+            )
+
+    def _place(self, kept: KeptInterval) -> None:
+        """Give a tensor its memory."""
+        tensor = self.network.tensors[kept.tensor_id]
+        shape = Region((tensor.height, tensor.width), (0, 0), 0, 0)
+        whole = TensorMemory(kept.tensor, self.channels[kept.tensor_id], shape)
+        if self.addressed is not None:
+            whole = self.addressed.place(self.addressed.plan.places[kept], whole, self.sizes[kept.tensor_id])
+        self.memory[kept.tensor_id] = whole
 
     def end(self) -> None:
         """End the step and drop what is no longer kept; raises Miss if bytes of a tensor were overwritten."""
@@ -62,7 +79,7 @@ class Residents:
             whole.check()
         for each in self.intervals:
             if each.until_step == self.step:
-                del self.memory[each.tensor_id]
+                self.memory.pop(each.tensor_id, None)
 
     def read_whole(self, u: int) -> Block:
         """Return a whole tensor, from the chip or from DRAM; raises Miss if it is in neither."""

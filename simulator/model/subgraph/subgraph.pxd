@@ -68,6 +68,8 @@ cdef struct Geometry:   # by tensor id, layers first
     Nest* nests         # on one core; by layer those that contain it
     i64* nest_at
     i64* nest_start
+    i64* pairs          # of layers, then of nests: an operand and a result that may take its place, one after the other
+    i64* pair_start
     i64* whole          # by tensor: bytes while it is kept (this and the next: where tensors may be kept)
     i64* moved          # bytes of one crossing of DRAM, all samples
 

@@ -7,37 +7,27 @@ one, and each assumption put back that all subgraphs of several layers are held 
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable
-from functools import lru_cache
 
 import pytest
 
 from cocco.bounds import certify
-from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.floors import buffers, by_layer, forced
 from cocco.bounds.floors.forced import largest_hulls
 from cocco.bounds.floors.least import lower_bound, totals_of
-from cocco.bounds.floors.least_kept import KeptBounds
 from cocco.bounds.patterns import alone, tables
-from cocco.bounds.patterns.tables import patterns_of
 from cocco.bounds.prices import kept_bound, partition_bound
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.exact.exact import Search, exact_plan
-from cocco.search.exact.moves import Memo
-from cocco.search.exact.window import Limits, all_of
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.pricing import Price
 from tests.helpers import artificial_nests
 from tests.helpers.brute_force import CLOSE, Brute
-from tests.helpers.every_kept_plan import cheapest
-from tests.helpers.kept_states import every_state
+from tests.helpers.kept_proofs import SHORT, check_kept
 from tests.helpers.nest_networks import nest_problem
 from tests.helpers.parts import in_parts
-
-SHORT = 0.2  #: deterministic time of a certificate
 
 
 @pytest.fixture(autouse=True)
@@ -62,31 +52,6 @@ def check_plain(problem: Problem, asked: tuple[EngineName, ...], certified: bool
             assert certify(problem, range(problem.size), SHORT).lower_bound <= brute.least * (1 + CLOSE)
     nests = brute.problem.rules[0].nests
     return sum(isinstance(price, Price) and group in nests for group, price in brute.prices.items())
-
-
-def check_kept(problem: Problem, asked: tuple[EngineName, ...], seed: int) -> int:
-    """Compare with all partitions, orders and intervals, and all states of a search; return how many plans."""
-    question = keep_question(problem, 0, True, "reference")
-    least, plans = cheapest(question._replace(price=lru_cache(None)(question.price)))
-    for engine in asked:
-        assert cheapest_plans(problem, engine=engine).cost == pytest.approx(least, rel=CLOSE), engine
-    if least < math.inf:
-        assert KeptBounds(problem).least() <= least * (1 + CLOSE)
-        assert certify(problem, range(problem.size), SHORT).lower_bound <= least * (1 + CLOSE)
-    check_states(question, problem.objective.metric == "ema", seed)
-    return plans
-
-
-def check_states(question, is_whole: bool, seed: int) -> None:
-    """No state costs less to finish than floors and patterns say, and the search with them finds the optimum."""
-    tables.MOST_FREE = random.Random(seed).choice((0, 0, 1, 2))
-    with_patterns = question._replace(patterns=patterns_of(question, is_whole)[0])
-    states, window = every_state(question), all_of(question.network)
-    for each in (question, with_patterns):
-        search = Search(Memo(each), window, Limits(), merges=False)
-        for place, truth in states.items():
-            assert search.floor(place) <= truth * (1 + CLOSE), (place, search.floor(place), truth)
-    assert exact_plan(with_patterns).cost == pytest.approx(states[window.start], rel=CLOSE)
 
 
 def check_artificial(seed: int, keep: str) -> int:

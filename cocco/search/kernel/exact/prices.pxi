@@ -21,22 +21,24 @@ cdef class KeptPrices:
         self.words_of = np.zeros((3, self.words), dtype=np.uint64)
         self.sets = self.words_of
 
-    def price(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
+    def price(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, i64 handed=0):
         """Return what a step adds to the totals (simulator.model.cost.Totals), None where it does not fit.
 
         on_chip, loaded, written: sets of tensors as integers (cocco.search.exact.question.KeptStep).
         """
         cdef Row row
-        return numbers_of(&row) if self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, &row) else None
+        return numbers_of(&row) if self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, handed, &row) else None
 
-    def cost(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere):
+    def cost(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, i64 handed=0):
         """Return the cost of a step in the metric of the problem, with its network's weight; inf where it does not fit."""
         cdef Row row
-        if not self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, &row):
+        if not self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, handed, &row):
             return INFINITY
         return row_cost(&self.kernel.goal, &self.kernel.machine, &row, 0)
 
-    cdef bint ask(self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, Row* row) except -1:
+    cdef bint ask(
+        self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, i64 handed, Row* row
+    ) except -1:
         """Whether a step fits, with its row."""
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)
         cdef i64 i, count = ids.shape[0]
@@ -45,7 +47,7 @@ cdef class KeptPrices:
         for i, each in enumerate((on_chip, loaded, written)):
             self.words_of[i] = np.frombuffer(each.to_bytes(8 * self.words, "little"), dtype="<u8")
         kept.on_chip, kept.loaded, kept.written = &self.sets[0, 0], &self.sets[1, 0], &self.sets[2, 0]
-        status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, row)
+        status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, handed, row)
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         return status == FITS
@@ -59,10 +61,10 @@ cdef class KeptPrices:
         return 0
 
     cdef int price_set(
-        self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, Row* row
+        self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, i64 handed, Row* row
     ) except -1:
         """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
-        self.memory.reserved, self.memory.elsewhere = reserved, elsewhere
+        self.memory.reserved, self.memory.elsewhere, self.memory.handed = reserved, elsewhere, handed
         if kept is not NULL and self.kernel.machine.has_loops and not self.sees_layers:
             self.see_layers()
         return price_beside(

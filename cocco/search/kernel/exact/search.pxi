@@ -171,7 +171,7 @@ cdef class KeptSearch:
     cdef u64* live
     cdef i64* listed
     cdef i64 listed_count
-    # prices of steps: on chip, loaded, written, then subgraph, bytes kept, elsewhere
+    # prices of steps: on chip, loaded, written, then subgraph, bytes kept, elsewhere, handed
     cdef Sets asked
     cdef double* price
     # one state at work
@@ -243,7 +243,7 @@ cdef class KeptSearch:
         self.after = <double*>self.room_for(self.downsets.room, np.float64)
         self.live = <u64*>self.room_for(self.downsets.room * words)
         self.listed = <i64*>self.room_for(self.step_room + 1)
-        self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 3)
+        self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 4)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
         self.spare = <u64*>self.room_for(17 * (words + 1))
         self.ids = <i64*>self.room_for(tensors + 1)

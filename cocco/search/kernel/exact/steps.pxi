@@ -123,7 +123,7 @@ cdef int run_passing(KeptSearch s, i64 state, i64 number) except -1:
         if s.spend(s.price_steps):
             return 1
         count = list_set(group, words, s.ids)
-        status = s.prices.price_set(s.ids, count, NULL, 0, 0, &row)
+        status = s.prices.price_set(s.ids, count, NULL, 0, 0, 0, &row)
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of a subgraph")
         s.passing[number] = row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY
@@ -269,6 +269,8 @@ cdef struct Running:  # one state, one subgraph; sets are rows
     u64* unwritten      # kept from here on, as chosen so far
     u64* written
     u64* last           # what it reads for the last time
+    u64* given          # of these, what is not read beyond the window either
+    i64 handed          # bytes of a result that may take the place of one of these, at most
     u64* key            # of the step among the prices
     u64* place          # the state after it
 
@@ -328,6 +330,8 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
     r.executed, r.kept, r.loaded = s.spare, s.spare + words, s.spare + 2 * words
     r.stored, r.unwritten, r.written = s.spare + 3 * words, s.spare + 4 * words, s.spare + 5 * words
     r.last, r.place, r.key = s.spare + 6 * words, s.spare + 7 * words, s.spare + 10 * words
+    r.given, r.handed = s.spare + 15 * (words + 1), 0
+    memset(r.given, 0, words * sizeof(u64))
     memset(r.stored, 0, 4 * words * sizeof(u64))
     for i in range(words):
         r.executed[i], r.kept[i] = place[i] | group[i], place[words + i] | place[2 * words + i]
@@ -377,9 +381,23 @@ cdef int run_group(KeptSearch s, i64 state, i64 number) except -1:
             if not later_readers(s, r.executed, u):
                 if not has(s.needed, u):
                     put(r.last, u)
+                    if not has(s.beyond, u):
+                        put(r.given, u)
+                        r.handed = 1
             elif has(place + 2 * words, u):
                 offer_drop(s, &r, u)
-    return choose(s, &r, 0, size, least)
+    if r.handed:
+        r.handed = most_handed(s, group)
+    return choose(s, &r, 0, size - r.handed, least)
+
+
+cdef i64 most_handed(KeptSearch s, const u64* group) noexcept:
+    """KeepQuestion.most_handed"""
+    cdef i64* pairs = NULL
+    cdef i64 i, most = 0
+    for i in range(1, pairs_of(&s.kernel.net, s.ids, list_set(group, s.words, s.ids), &pairs), 2):
+        most = imax(most, s.whole[pairs[i]])
+    return most
 
 
 cdef void offer_drop(KeptSearch s, Running* r, i64 u) noexcept:
@@ -450,7 +468,7 @@ cdef int choose(KeptSearch s, Running* r, i64 at, i64 size, double least) except
 
 cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
     """Reach the states of one choice, by what is dropped after the step."""
-    cdef i64 words = s.words, i, k, elsewhere = 0, found
+    cdef i64 words = s.words, i, k, elsewhere = 0, found, handed = 0
     cdef u64* before = s.states.members + 3 * r.state * words
     cdef u64* group = s.groups.members + r.number * words
     cdef u64* inputs = s.inputs + r.number * words
@@ -463,13 +481,18 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
         r.key[i] = on_chip & (group[i] | inputs[i])
         elsewhere += popcount64(on_chip & ~r.key[i])
         r.key[words + i], r.key[2 * words + i] = r.loaded[i], r.stored[i]
-    r.key[3 * words], r.key[3 * words + 1], r.key[3 * words + 2] = <u64>r.number, <u64>size, <u64>elsewhere
-    found = find_set(&s.asked, r.key, 3 * words + 3)
+    if r.handed:
+        i = list_set(group, words, s.ids)
+        handed = handed_bytes(&s.kernel.net, s.whole, s.ids, i, r.key, NULL, r.given)
+        size += r.handed - handed
+    r.key[3 * words], r.key[3 * words + 1] = <u64>r.number, <u64>size
+    r.key[3 * words + 2], r.key[3 * words + 3] = <u64>elsewhere, <u64>handed
+    found = find_set(&s.asked, r.key, 3 * words + 4)
     if found < 0:
         if s.spend(s.price_steps):
             return 1
-        price = price_chosen(s, r, size, elsewhere)
-        s.add(&s.asked, r.key, 3 * words + 3)
+        price = price_chosen(s, r, size, elsewhere, handed)
+        s.add(&s.asked, r.key, 3 * words + 4)
         found = s.asked.count - 1
         s.price[found] = price
     price = s.price[found]
@@ -496,7 +519,7 @@ cdef int run_chosen(KeptSearch s, Running* r, i64 size) except -1:
             return 1
 
 
-cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere) except? -1.0:
+cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere, i64 handed) except? -1.0:
     """The cost of a step, infinite where it does not fit."""
     cdef i64 i, count = list_set(s.groups.members + r.number * s.words, s.words, s.ids)
     cdef u64 touched = 0
@@ -506,7 +529,7 @@ cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere) exce
     kept.on_chip, kept.loaded, kept.written = r.key, r.key + s.words, r.key + 2 * s.words
     for i in range(s.words):
         touched |= r.key[i]
-    status = s.prices.price_set(s.ids, count, &kept if touched else NULL, size, elsewhere, &row)
+    status = s.prices.price_set(s.ids, count, &kept if touched else NULL, size, elsewhere, handed, &row)
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of a subgraph")
     return row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY

@@ -28,7 +28,7 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
     memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
     memory.static_pj = goal.leakage[0][first] + goal.leakage[1][second] + goal.background
-    memory.reserved = memory.elsewhere = 0
+    memory.reserved = memory.elsewhere = memory.handed = 0
     return memory
 
 

@@ -14,6 +14,7 @@ cdef struct KeptEntry:  # the price of a step
     i64 capacity
     i64 weight_capacity
     i64 reserved
+    i64 handed
     i64 at              # in the arena: layers, then what is touched
     int32_t count       # of both; 0: empty
     int32_t status
@@ -140,7 +141,7 @@ cdef u64 ask_price(KeptMemo* memo, const int32_t* key, i64 length, Memory* memor
     """The hash of a step, whose entry is fetched ahead; key: layers, then what is touched."""
     cdef u64 h = mix(<u64>memory.activations * GAMMA + <u64>memory.weights)
     cdef i64 i
-    h = hash_more(h, <u64>memory.reserved)
+    h = hash_more(h, <u64>memory.reserved ^ <u64>memory.handed << 20)
     for i in range(length):
         h = hash_more(h, <u64>key[i])
     fetch_ahead(&memo.prices[h & (KEPT_ENTRIES - 1)])
@@ -152,7 +153,8 @@ cdef KeptEntry* known_price(KeptMemo* memo, u64 h, const int32_t* key, i64 lengt
     cdef KeptEntry* entry = &memo.prices[h & (KEPT_ENTRIES - 1)]
     cdef i64 i
     if (entry.count != length or entry.hash != h or entry.capacity != memory.activations
-            or entry.weight_capacity != memory.weights or entry.reserved != memory.reserved):
+            or entry.weight_capacity != memory.weights or entry.reserved != memory.reserved
+            or entry.handed != memory.handed):
         return NULL
     for i in range(length):
         if memo.price_arena[entry.at + i] != key[i]:
@@ -172,7 +174,7 @@ cdef int new_price(
         memset(memo.prices, 0, KEPT_ENTRIES * sizeof(KeptEntry))
         memo.prices_used = 0
     entry.hash, entry.capacity, entry.weight_capacity = h, memory.activations, memory.weights
-    entry.reserved, entry.at = memory.reserved, memo.prices_used
+    entry.reserved, entry.handed, entry.at = memory.reserved, memory.handed, memo.prices_used
     entry.count, entry.status, entry.row = <int32_t>length, <int32_t>status, row[0]
     memcpy(memo.price_arena + entry.at, key, length * sizeof(int32_t))
     memo.prices_used += length

@@ -101,8 +101,26 @@ cdef void write_key(Net* net, Keeping* k, Memory* memory, i64 step) noexcept nog
             key[length] = <int32_t>(-1 - 2 * k.inputs[i] - (p.stays[p.stay[at]].start == step))
             length += 1
     k.key_length[step] = length
-    beside.reserved = k.reserved[step]
+    beside.handed = handed_in(net, k, step)
+    beside.reserved = k.reserved[step] - beside.handed
     k.hash[step] = ask_price(&k.memo, key, length, &beside)
+
+
+cdef i64 handed_in(Net* net, Keeping* k, i64 step) noexcept nogil:
+    """The bytes of a result that takes the place of an operand in a step: Reserved.handed."""
+    cdef Places* p = &k.places
+    cdef i64* pairs = NULL
+    cdef i64 i, at, pair, start = k.member_start[step]
+    for pair in range(0, pairs_of(net, k.members + start, k.member_start[step + 1] - start, &pairs), 2):
+        if p.stay[p.start[pairs[pair + 1]]] < 0:
+            continue
+        for i in range(k.input_start[step], k.input_start[step + 1], 2):
+            at = k.inputs[i + 1]
+            if k.inputs[i] != pairs[pair] or p.stay[at] < 0 or at != p.start[pairs[pair]] + p.count[pairs[pair]] - 1:
+                continue
+            if p.stays[p.stay[at]].start < step:
+                return p.whole[pairs[pair + 1]]
+    return 0
 
 
 cdef inline bint crosses_as_made(Net* net, Places* p, i64 u) noexcept nogil:
@@ -124,7 +142,8 @@ cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i
     if not k.reserved[step]:
         k.rows[step], k.status[step] = k.alone[layers[0]], FITS
         return FITS
-    beside.reserved = k.reserved[step]
+    beside.handed = handed_in(net, k, step)
+    beside.reserved = k.reserved[step] - beside.handed
     entry = known_price(&k.memo, k.hash[step], key, k.key_length[step], &beside)
     if entry is not NULL:
         k.rows[step], k.status[step] = entry.row, entry.status

@@ -59,7 +59,7 @@ cdef int price_beside(
     status = spread_all_rates(net, w)
     if status != FITS:
         return status
-    status = price_ways(net, m, w, left, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
+    status = price_ways(net, m, w, left - memory.handed, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
     if known is not NULL:
         known.row, known.status = row[0], status
     return status
@@ -77,13 +77,13 @@ cdef NestPrice* known_nest(Net* net, Work* w, i64 alike, i64 left, Memory* memor
         for u in w.subgraph.tensors[:w.subgraph.tensor_count]:
             signature = signature << 3 | has(kept.on_chip, u) << 2 | has(kept.loaded, u) << 1 | has(kept.written, u)
     h = (<u64>alike * 0x9E3779B97F4A7C15ULL ^ <u64>left) * 0xD1342543DE82EF95ULL ^ signature
-    h = (h ^ <u64>memory.activations) * 0x9FB21C651E98DF25ULL ^ <u64>memory.weights
+    h = (h ^ <u64>memory.activations) * 0x9FB21C651E98DF25ULL ^ <u64>memory.weights ^ <u64>memory.handed << 20
     h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ULL
     found = &w.known[(h >> 40) & (NEST_PRICES - 1)]
     if (found.alike != alike or found.left != left or found.activations != memory.activations
-            or found.weights != memory.weights or found.kept != signature):
+            or found.weights != memory.weights or found.kept != signature or found.handed != memory.handed):
         found.alike, found.left, found.activations, found.weights = alike, left, memory.activations, memory.weights
-        found.kept, found.status = signature, -1
+        found.kept, found.handed, found.status = signature, memory.handed, -1
     return found
 
 
@@ -96,6 +96,31 @@ cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil:
         if nest.count == count and not memcmp(nest.layers, layers, count * sizeof(i64)):
             return nest
     return NULL
+
+
+cdef i64 pairs_of(Net* net, const i64* layers, i64 count, i64** pairs) noexcept nogil:
+    """PricingRules.places: how many numbers, two of each pair."""
+    cdef i64 place = layers[0]
+    cdef Nest* nest
+    if count > 1:
+        nest = nest_of(net, layers, count)
+        if nest is NULL:
+            return 0
+        place = net.count + (nest - net.nests)
+    pairs[0] = net.pairs + net.pair_start[place]
+    return net.pair_start[place + 1] - net.pair_start[place]
+
+
+cdef i64 handed_bytes(
+    Net* net, const i64* whole, const i64* layers, i64 count, const u64* on_chip, const u64* loaded, const u64* last
+) noexcept nogil:
+    """PricingRules.handed_bytes; loaded: by the step itself, NULL where that is nothing of what is read last."""
+    cdef i64* pairs = NULL
+    cdef i64 i
+    for i in range(0, pairs_of(net, layers, count, &pairs), 2):
+        if has(last, pairs[i]) and has(on_chip, pairs[i + 1]) and (loaded is NULL or not has(loaded, pairs[i])):
+            return whole[pairs[i + 1]]
+    return 0
 
 
 cdef i64 place_of_nest(Net* net, const i64* layers, i64 count, Kept* kept) noexcept nogil:

@@ -64,7 +64,7 @@ cdef class PatternRun:
 
     cdef object run         # cocco.bounds.patterns.runs.Run
     cdef object arrays
-    cdef i64 number, count, held, layer_count
+    cdef i64 number, count, held, layer_count, handed  # the most bytes that take the place of an operand
     cdef bint is_single
     cdef double floor
     cdef u64 makes          # of the pattern
@@ -155,7 +155,7 @@ cdef double least_alone(PatternWays s, PatternNext after, u64 on_chip, u64 loade
     count = list_set(free_row, words, s.ids)
     for k in range(after.other_count):
         bytes_kept = size + after.others[k]
-        if bytes_kept > s.room:
+        if bytes_kept > s.room + run.handed:
             continue
         memset(kept, 0, words * sizeof(u64))
         memcpy(moved, free_row, words * sizeof(u64))
@@ -185,17 +185,17 @@ cdef double least_alone(PatternWays s, PatternNext after, u64 on_chip, u64 loade
                     price -= s.layer_floor[run.layers[i]]
             if price < least:
                 least = price
-            if not next_way(s, count, kept, moved, &bytes_kept):
+            if not next_way(s, count, kept, moved, &bytes_kept, s.room + run.handed):
                 break
     return least
 
 
-cdef bint next_way(PatternWays s, i64 count, u64* kept, u64* moved, i64* bytes_kept) noexcept:
+cdef bint next_way(PatternWays s, i64 count, u64* kept, u64* moved, i64* bytes_kept, i64 room) noexcept:
     """Alone._ways: the next way for the tensors in s.ids that leaves room, the last one varies fastest; False: none."""
     cdef i64 i, u
     for i in range(count - 1, -1, -1):
         u = s.ids[i]
-        if not has(kept, u) and bytes_kept[0] + s.whole[u] <= s.room:
+        if not has(kept, u) and bytes_kept[0] + s.whole[u] <= room:
             put(kept, u)
             take_out(moved, u)
             bytes_kept[0] += s.whole[u]
@@ -211,7 +211,7 @@ cdef bint next_way(PatternWays s, i64 count, u64* kept, u64* moved, i64* bytes_k
 
 cdef double price_of(PatternWays s, PatternRun run, u64* asked, i64 bytes_kept) except? -1.0:
     """Alone._price"""
-    cdef i64 words = s.words, i
+    cdef i64 words = s.words, i, handed = 0
     cdef double* found
     cdef Row row
     cdef Kept kept
@@ -225,7 +225,13 @@ cdef double price_of(PatternWays s, PatternRun run, u64* asked, i64 bytes_kept) 
     for i in range(words):
         is_beside |= asked[1 + i] != 0
     kept.on_chip, kept.loaded, kept.written = asked + 1, asked + 1 + words, asked + 1 + 2 * words
-    status = s.kept_prices.price_set(run.layers, run.layer_count, &kept if is_beside else NULL, bytes_kept, 0, &row)
+    if run.handed:
+        handed = handed_bytes(
+            &s.kept_prices.kernel.net, s.whole, run.layers, run.layer_count, kept.on_chip, kept.loaded, kept.on_chip
+        )
+    status = s.kept_prices.price_set(
+        run.layers, run.layer_count, &kept if is_beside else NULL, bytes_kept - handed, 0, handed, &row
+    )
     if status == OVERFLOW:
         raise OverflowError("64 bits do not hold the steps of this subgraph")
     found[0] = INFINITY

@@ -219,7 +219,7 @@ cdef int take_choice(
     cdef double cost, least = INFINITY
     cdef bint fits = need <= s.room, inside_counts = s.has_inside and not run.is_single, is_asked, is_held
     s.spend(1)
-    if not fits and (after.streams == RUNS_HELD or (after.streams == RUNS_LOOSE and kept_here(s, turn, run, new, need) > s.room)):
+    if not fits and (after.streams == RUNS_HELD or (after.streams == RUNS_LOOSE and kept_here(s, turn, run, new, need) > s.loose_room)):
         return 0
     is_asked = after.is_alone or (after.streams == RUNS_EXACT and (not fits or inside_counts))
     if is_asked and after.other_count < 0:

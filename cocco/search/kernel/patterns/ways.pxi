@@ -37,7 +37,7 @@ cdef class PatternWays:
     cdef list arrays, downsets
     cdef dict run_numbers, seen_numbers
     cdef i64 words, count, room, steps, most, next_look, price_steps, now, now_downset, stack_count, stack_room, way_count
-    cdef i64 way_room, state_room, after_room, loose_count, late_count
+    cdef i64 loose_room, way_room, state_room, after_room, loose_count, late_count
     cdef bint has_inside
     cdef Sets states        # executed, kept unwritten, kept and written
     cdef Sets executed      # numbers of downsets
@@ -75,6 +75,7 @@ cdef class PatternWays:
         cdef i64 tensors = len(order.readers)
         self.kept_prices, self.small, self.budget, self.price_steps = prices, small, small.budget, price_steps
         self.words, self.count, self.room = prices.words, order.count, question.room
+        self.loose_room = question.room + max(map(question.most_handed, question.places), default=0)
         self.has_inside = question.inside is not None
         self.arrays, self.downsets, self.run_numbers, self.seen_numbers = [], [], {}, {}
         self.whole = <i64*>self.held(question.whole, np.int64)
@@ -273,7 +274,7 @@ cdef class PatternWays:
             run.reads |= <u64>((each.reads >> tensor) & 1) << i
         layers = [v for v in range(self.count) if each.layers >> v & 1]
         run.layers, run.layer_count = <i64*>self.held(layers, np.int64), len(layers)
-        run.is_single = run.layer_count == 1
+        run.is_single, run.handed = run.layer_count == 1, self.small.question.most_handed(each.layers)
         touched = each.inputs
         for each_layer in layers:
             touched |= int(bool(order.readers[each_layer] & ~each.layers)) << each_layer

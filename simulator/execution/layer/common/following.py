@@ -35,6 +35,7 @@ class Following(NamedTuple):
     leaving: frozenset[int]  #: of those stored, what DRAM gets
     inner: frozenset[int]  #: what nobody else reads
     operands: tuple[Operand, ...]
+    place: tuple[int, int] | None = None  #: a map that is read here for the last time, and the results that lie there
 
     @property
     def last(self) -> int:
@@ -94,9 +95,42 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies, chained: i
             operands += [Operand(u, v, i in layer.whole, u not in lies.on_chip)] if u != before else []
         stages[-1].append(v)
         before = v
-    return Following(
+    found = Following(
         network, first, tuple(map(tuple, stages)), tuple(stored), frozenset(leaving), frozenset(inner), tuple(operands)
     )  # fmt: skip
+    elsewhere = {u for v in layers[:chained] for u in network.operands[v]}
+    return found._replace(place=_place_of(found, lies, elsewhere))
+
+
+def _place_of(following: Following, lies: Lies, elsewhere: set[int]) -> tuple[int, int] | None:
+    """Return the first map that is read for the last time, before anything is stored, and results as large, kept."""
+    for operand in following.operands:
+        if operand.is_gate or operand.reader not in following.stages[0] or operand.tensor in elsewhere:
+            continue
+        for made in (following.last, *following.stored):
+            if (
+                operand.tensor in lies.ending
+                and made in lies.on_chip
+                and as_large(following.network, operand.tensor, made)
+            ):
+                return operand.tensor, made
+    return None
+
+
+def as_large(network: Network, u: int, v: int) -> bool:
+    """Return whether two maps are equal in shape and bits."""
+    one, other = tensor_of(network, u), tensor_of(network, v)
+    return (one.height, one.width, one.channels, one.bits) == (other.height, other.width, other.channels, other.bits)
+
+
+def place_of_layer(network: Network, v: int, lies: Lies) -> tuple[int, int] | None:
+    """Return the operand of an element-wise layer that is read for the last time, if the results lie there."""
+    layer, operands = network.layers[v], network.operands[v]
+    for i, u in enumerate(operands if layer.op in COMBINING and layer.op != "lrn" else ()):
+        is_once = i not in layer.whole and operands.count(u) == 1
+        if is_once and u in lies.ending and v in lies.on_chip and as_large(network, u, v):
+            return u, v
+    return None
 
 
 def gate_bytes(network: Network, u: int, word: int) -> int:

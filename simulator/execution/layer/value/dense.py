@@ -80,7 +80,9 @@ def run_convolution(
     outputs, inputs = layer.channels // layer.groups, layer.in_channels // layer.groups
     ids = list(dict.fromkeys(problem.ids)) if layer.groups == 1 and plan.order != "BC" else list(problem.ids)
     is_distinct = len(ids) < len(problem.ids)
-    values, ends = np.concatenate([problem.maps[u] for u in ids], axis=1), [0]
+    values, ends = problem.maps[ids[0]], [0]
+    if len(ids) > 1:
+        values = np.concatenate([problem.maps[u] for u in ids], axis=1)
     for u in ids:
         ends.append(ends[-1] + problem.network.tensors[u].channels)
     places = np.arange(layer.in_channels)

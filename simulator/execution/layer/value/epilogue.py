@@ -31,6 +31,7 @@ class Epilogue:
             tensor = self.network.tensors[operand.tensor]
             drawn = rng.integers(1, 100, (batch, tensor.channels, tensor.height, tensor.width))
             self.maps.setdefault(operand.tensor, drawn)
+        self.given = {u: values.copy() for u, values in self.maps.items()}  #: as they were before any loop ran
         self.shape = batch, layer.channels, layer.height, layer.width
         self.made = {v: np.full(self.shape, LOST) for v in (*following.stored, following.last)}
         self.waiting: list[tuple[Where, Values]] = []  #: stored channels of a tile that wait for the others
@@ -71,6 +72,8 @@ class Epilogue:
         if (place != LOST).any():
             raise Miss(f"samples, channels, rows and columns {where} are made twice")
         place[...] = values
+        if self.following.place is not None and self.following.place[1] in (v, self.following.last):
+            self.maps[self.following.place[0]][at(*where)] = values
         size = self._bytes(v, where)
         if v == self.following.last:
             chip.store(values.size, size)
@@ -120,7 +123,7 @@ class Epilogue:
         """Raise Miss unless every map is what following the results of the first layer gives, computed directly."""
         for stage, made in zip(self.following.stages, (*self.following.stored, self.following.last)):
             for v in stage:
-                others = [np.broadcast_to(self.maps[each.tensor], self.shape) for each in self._operands(v)]
+                others = [np.broadcast_to(self.given[each.tensor], self.shape) for each in self._operands(v)]
                 results = _apply(self.network.layers[v].op, [results, *others])
             if (self.made[made] != results).any():
                 raise Miss(f"tensor {self.network.layers[made].name!r}: differs from the output computed directly")

@@ -21,10 +21,12 @@ from simulator.technology import SUM_BYTES
 Key = tuple[int, range, range, range]  #: tensor, channels, rows, columns
 
 
-def run_joined(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
-    """Run samples one after the other, because nothing is shared."""
+def run_joined(
+    problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: tuple[int, int] | None = None
+) -> None:
+    """Run samples one after the other, because nothing is shared. place: begins with the map where results lie."""
     for sample in range(problem.batch):
-        run = _Joined(problem, chip, sample, output)
+        run = _Joined(problem, chip, sample, output, place)
         {"CT": run.channels_outermost, "TC": run.tiles_outermost, "TCC": run.two_passes}[plan.order](plan)
         run.drop(lambda key: True)
 
@@ -32,8 +34,10 @@ def run_joined(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) ->
 class _Joined:
     """One sample: pieces of its operands that are in the buffer."""
 
-    def __init__(self, problem: Problem, chip: Chip, sample: int, output: Values) -> None:
-        self.problem, self.chip, self.output = problem, chip, output[sample]
+    def __init__(
+        self, problem: Problem, chip: Chip, sample: int, output: Values, place: tuple[int, int] | None
+    ) -> None:
+        self.problem, self.chip, self.output, self.place = problem, chip, output[sample], place
         self.values = {u: each[sample] for u, each in problem.maps.items()}
         self.whole = [u for u in self.values if problem.ids.index(u) in problem.layer.whole]
         self.held: dict[Key, Values] = {}
@@ -115,6 +119,8 @@ class _Joined:
     def _deliver(self, channels: range, down: range, across: range, values: Values) -> None:
         self.chip.hold_results(len(down) * len(across) * self.chip.rounded(len(channels)))
         deliver(self.chip, self.output, (channels, down, across), values[0])
+        if self.place is not None:
+            self.values[self.place[0]][at(channels, down, across)] = values[0]
 
     def _read(self, u: int, channels: range, down: range, across: range) -> Values:
         shape, (count, rows, columns) = tuple(map(len, (channels, down, across))), self.values[u].shape

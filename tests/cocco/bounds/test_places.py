@@ -1,0 +1,64 @@
+"""Proofs where results take the place of operands that end: against all plans, with both engines, and all bounds."""
+
+from __future__ import annotations
+
+import pytest
+
+import workloads
+from cocco.bounds.cheapest import cheapest_plans
+from cocco.bounds.patterns import tables
+from cocco.problem.problem import Problem, on_hardware
+from cocco.search.kernel.choice import has_kernel
+from simulator import Accelerator
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
+from tests.helpers.kept_proofs import check_kept
+from tests.helpers.parts import in_parts
+from tests.helpers.place_networks import place_problem
+
+ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
+
+
+@pytest.fixture(autouse=True)
+def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Patterns of any size."""
+    monkeypatch.setattr(tables, "LEAST_LAYERS", 1)
+    monkeypatch.setattr(tables, "MOST_FREE", 0)
+
+
+def hands_over(problem: Problem) -> bool:
+    """Return whether in the cheapest plan a result takes the place of an operand."""
+    found = cheapest_plans(problem)
+    for network, partition in zip(problem.networks, found.partitions or ()):
+        priced = price_partition(network, partition, problem.accelerator, problem.tile_rule)
+        for price, step in zip(priced.prices, priced.steps):
+            size = sum(priced.rules.whole_bytes(u) for u in step.kept)
+            if isinstance(price, Price) and price.kept_bytes < size:
+                return True
+    return False
+
+
+def check(seed: int, most: int) -> tuple[int, bool]:
+    problem = place_problem(seed, most, ("ema", "energy", None)[seed % 3])
+    return check_kept(problem, ENGINES, seed), hands_over(problem)
+
+
+def test_no_false_optimum_where_results_take_the_place_of_operands():
+    """Partitions, orders and intervals of networks of three and four layers; floors of all states, certificates."""
+    plans, used = zip(*[check(seed, 3 + seed % 2) for seed in range(60)])
+    assert sum(plans) > 2_000 and sum(used) > 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", in_parts(60, 660))
+def test_no_false_optimum_in_hundreds(seeds):
+    for seed in seeds:
+        check(seed, 4)
+
+
+@pytest.mark.parametrize(("name", "size", "least"), [("gpt", 2 << 20, 85_721_088), ("deeplabv3", 1 << 20, 71_461_312)])
+def test_targets_of_networks(name: str, size: int, least: int):
+    """Without hand-over 94,371,840 and 76,999,104."""
+    problem = on_hardware(workloads.load(name), Accelerator(shared_buffer=size), metric="ema")
+    found = cheapest_plans(problem, engine=ENGINES[-1])
+    assert found.is_proven and found.cost == least
