@@ -58,6 +58,7 @@ class PartitionFields(EffortFields, total=False):
 class ExploreFields(MachineFields, EffortFields, total=False):
     """The keywords of `explore`: fields of its machine and of its effort, whose buffers count, alpha in other words."""
 
+    slack: float
     count: Count
     exchange: str | None
     ranges: bool

@@ -87,9 +87,9 @@ def _beyond(problem: Problem, ends: Sequence[End], most: float) -> Problem | Non
         first, last = ends_of_table(name, problem.accelerator.technology)
         here = problem.buffers[name]
         low, high = max(first, SMALLEST, here[0] // TIMES), min(last, _everything(problem, name), here[-1] * TIMES)
-        if is_low and low < here[0]:
+        if is_low and low < min(here[0], ranges[name].low):
             ranges[name] = replace(ranges[name], least=low)
-        if not is_low and high > here[-1]:
+        if not is_low and high > max(here[-1], ranges[name].high):
             ranges[name] = replace(ranges[name], most=high)
     found = runnable(_over(problem, ranges))
     if found is None:
@@ -100,7 +100,9 @@ def _beyond(problem: Problem, ends: Sequence[End], most: float) -> Problem | Non
         positions, before, asked = [memory[i] for memory in kept], problem.buffers[name], problem.space.ranges[name]
         low, high = sizes[max(0, min(positions) - 1)], sizes[min(len(sizes), max(positions) + 2) - 1]
         ranges[name] = replace(
-            asked, least=low if low < before[0] else asked.least, most=high if high > before[-1] else asked.most
+            asked,
+            least=low if low < min(before[0], asked.low) else asked.least,
+            most=high if high > max(before[-1], asked.high) else asked.most,
         )
     found = runnable(_over(problem, ranges))
     return found if found is not None and found.buffers != problem.buffers else None

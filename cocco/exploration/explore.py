@@ -132,7 +132,6 @@ def explore(
     method: SpaceMethod = "auto",
     tile_rule: TileRule = "exact",
     keep: Keep | None = None,
-    slack: float = 0.0,
     effort: Effort | LevelName | None = None,
     **fields: Unpack[ExploreFields],
 ) -> Result:
@@ -160,15 +159,13 @@ def explore(
         "grid".
     tile_rule, effort
         As in `partition`.
-    slack
-        As in `partition`: a share of the cost, for the least energy in any of the memories.
     keep
         As in `partition`: every memory is solved with kept tensors, or ruled out.
     **fields
         Fields of the machine and of the effort by name, which replace their own: cores=2, samples=10_000, ... Also
         count: whether the cost has the buffer bytes of "one" core, as in the paper (the default), or of "all". Also
         exchange, instead of alpha: what a byte (B, KB, MB) or a mm2 of buffer is worth, as "500pJ/B", which is an alpha
-        of 0.002, or "2mJ/mm2".
+        of 0.002, or "2mJ/mm2"; and slack, as in `partition`: a share of the cost, for the least energy in any memory.
 
     Raises
     ------
@@ -193,7 +190,7 @@ def explore(
     if exchange is not None:
         problem = exchanged(problem, exchange)
     with helped(chosen):
-        return _search(problem, method, chosen, check_slack(slack))
+        return _search(problem, method, chosen, check_slack(fields.get("slack", 0.0)))
 
 
 def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float) -> Result:

@@ -300,6 +300,7 @@ def in_memory(problem: Problem, capacities: Sequence[int]) -> Problem:
         problem,
         accelerator=problem.accelerator_of(capacities),
         buffers={},
+        space=None,
         objective=replace(problem.objective, alpha=None),
     )
     return _alike(given, problem.rules, problem.remembered)

@@ -10,7 +10,6 @@ from matplotlib.ticker import NullFormatter, NullLocator
 
 from cocco.exploration.cores import CoresAxis
 from cocco.output.pictures.style import SIZE_INCHES
-from cocco.problem.criteria import CRITERIA
 from simulator.units import ENERGY, KB, TIME
 
 
@@ -23,7 +22,7 @@ def cores_figure(axis: CoresAxis) -> Figure:
     energy, latency, memory = figure.subplots(1, 3)
     clock = axis.results[0].accelerator.technology.clock_ghz
     for axes, name, quantity, unit_size in ((energy, "energy", ENERGY, 1.0), (latency, "latency", TIME, clock)):
-        column = CRITERIA[name].column
+        column = "energy_pj" if name == "energy" else "latency_cycles"
         unit = quantity.unit(*(row[column] / unit_size for row in rows))
         _line(axes, rows, column, 1 / unit_size / unit.size, "", "o-")
         axes.set_ylabel(f"{name} ({unit.name})")

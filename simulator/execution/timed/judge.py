@@ -12,7 +12,7 @@ from simulator.execution.count.layer_facts import with_experts
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.stays import Interval, Lies
-from simulator.execution.judge import Counted
+from simulator.execution.judge import Counted, pair_of
 from simulator.execution.timed.held import held_needs
 from simulator.execution.timed.looped import looped_needs
 from simulator.execution.timed.needs import Needs
@@ -58,8 +58,13 @@ def judge_run(
         return None
     network = with_experts(network, accelerator.batch)
     technology = accelerator.technology
+    given = [(pair_of(network, accelerator, plan) or (None,))[0] for plan, _ in steps]
     kept = [
-        Kept(first, last, kept_bytes(network, Lies(kept=frozenset({u})), technology.channel_alignment, accelerator))
+        Kept(
+            first,
+            last - (given[last] == u),  # then a result lies in its place
+            kept_bytes(network, Lies(kept=frozenset({u})), technology.channel_alignment, accelerator),
+        )
         for u, first, last in intervals
     ]
     ports = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle

@@ -24,7 +24,7 @@ DIFFERING = {
     "--keep": {"help"},
     "--exchange": {"help"},
     "--addresses": {"help"},
-    "--metric": {"default", "help"},
+    "--metric": {"choices", "default", "help"},
     "--picture": {"help"},
     "--work": {"type", "default", "help"},
     "--effort": {"help"},  # what it scales

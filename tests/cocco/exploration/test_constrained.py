@@ -90,6 +90,6 @@ def test_both_engines_find_the_same(engine):
         question = question_of(problem, Effort(samples=50, engine=each), Settings())
         start = min(every("skip", 3072, "auto"), key=lambda plan: plan.latency_cycles)
         known = plans_of(problem, start.accelerator, [start.plan])
-        best, bound = least_within(question, (), "energy", {"latency-sum": 1.05 * start.latency_cycles}, known)
+        best, bound, _ = least_within(question, (), "energy", {"latency-sum": 1.05 * start.latency_cycles}, known)
         found.append((best.plans, best.evaluations, bound))
     assert all(each == found[0] for each in found)

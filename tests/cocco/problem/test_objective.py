@@ -53,7 +53,7 @@ def test_weights_are_finite_and_positive(weight):
 
 
 def test_the_metric_is_known():
-    with pytest.raises(ValueError, match="metric must be one of ema, energy, latency-sum, got 'speed'"):
+    with pytest.raises(ValueError, match="metric must be one of ema, energy, latency-sum, latency, got 'speed'"):
         Objective("speed", None, (1.0,))
 
 

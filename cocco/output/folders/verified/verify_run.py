@@ -27,6 +27,7 @@ from workloads.network.network import Network
 RECORDS = (
     "seconds",
     "settings: samples",
+    "settings: slack",
     "settings: space",  # where the recommendation is one of its candidates
     "result: searched",  # as settings: space
     "result: edges",
