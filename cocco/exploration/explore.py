@@ -199,7 +199,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
     import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
 
-    from cocco.exploration.edges import edges, extended, met_by
+    from cocco.exploration.memories.edges import edges, extended, met_by
     from cocco.exploration.question.question import question_of
 
     question = question_of(problem, effort, Settings())

@@ -19,8 +19,8 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
-from cocco.exploration.edges import edges, extended
 from cocco.exploration.explore import plan_that_runs
+from cocco.exploration.memories.edges import edges, extended
 from cocco.exploration.memories.front import of_value
 from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, proven
 from cocco.exploration.pareto import front_question

@@ -15,8 +15,8 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import Front, FrontPoint, best_points, with_points
 from cocco.exploration.answers.lacking import layer_by_layer
-from cocco.exploration.edges import edges
 from cocco.exploration.explore import plan_that_runs
+from cocco.exploration.memories.edges import edges
 from cocco.exploration.memories.front import SolvedPoints
 from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 import cocco
-from cocco.exploration.edges import edges, extended, met_by
+from cocco.exploration.memories.edges import edges, extended, met_by
 from cocco.problem.buildable import within_tables
 from cocco.problem.problem import over_space
 from cocco.problem.space import Range, extending, round_sizes
