@@ -37,6 +37,7 @@ ROOMS = (
     "simulator.metrics",
     "simulator.connected",
     "simulator.memory",
+    "simulator.chip",
     "simulator.technology",
     "simulator.mapping",
     "simulator.accelerator",

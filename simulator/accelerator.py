@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, field, fields
 from functools import cached_property
 from typing import Any, Literal, TypedDict
 
+from simulator.chip.area import Area, area_of
+from simulator.chip.money import Money, money_of
 from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
@@ -139,8 +141,8 @@ def machine_of(machine: Machine | None, keywords: Mapping[str, object]) -> Machi
 
 def static_pj_per_slot(
     technology: Technology, cores: int, activation: SramRow, weights: SramRow | None
-) -> tuple[float, float, float]:
-    """Return the leakage of all activation buffers, of all weight buffers (0 if shared), and DRAM's background power.
+) -> tuple[float, float, float, float]:
+    """Return the power of all activation buffers, all weight buffers (0 if shared), DRAM's background, and all logic.
 
     In pJ per slot: a cycle divided by the bytes that all DRAM moves in it. A milliwatt is a picojoule per nanosecond.
     """
@@ -149,7 +151,13 @@ def static_pj_per_slot(
         cores * activation.leakage_mw / slots_per_ns,
         0.0 if weights is None else cores * weights.leakage_mw / slots_per_ns,
         technology.dram_background_mw / slots_per_ns,
+        logic_mw(technology, cores) / slots_per_ns,
     )
+
+
+def logic_mw(technology: Technology, cores: int) -> float:
+    """Return the leakage of the logic of all cores, mW."""
+    return cores * (technology.macs * technology.of_logic.leakage_uw_per_mac * 1e-3)
 
 
 @dataclass(frozen=True)
@@ -277,8 +285,8 @@ class Accelerator:
         return self.technology.has_tables
 
     @cached_property
-    def static_pj_per_slot(self) -> tuple[float, float, float]:
-        """Leakage of all activation buffers, of all weight buffers (0 if shared), and DRAM's background power."""
+    def static_pj_per_slot(self) -> tuple[float, float, float, float]:
+        """Power of all activation buffers, of all weight buffers (0 if shared), of DRAM's background, of all logic."""
         weights = None if self.is_shared else self.weight_sram
         return static_pj_per_slot(self.technology, self.cores, self.activation_sram, weights)
 
@@ -293,13 +301,51 @@ class Accelerator:
     @property
     def area_mm2(self) -> float:
         """Area of the buffers of all cores, mm2."""
-        technology = self.technology
+        return self.buffers_mm2 * self.cores
+
+    @property
+    def buffers_mm2(self) -> float:
+        """Area of the buffers of one core, mm2."""
         if not self.has_tables:
-            return technology.sram_area_mm2(self.buffer_bytes) * self.cores
+            return self.technology.sram_area_mm2(self.buffer_bytes)
         total = 0.0
         for memory in self.memories.values():
             total += memory.area_mm2
-        return total * self.cores
+        return total
+
+    @property
+    def channels(self) -> int:
+        """Channels of DRAM: one of each core."""
+        return self.cores
+
+    @property
+    def chip_area(self) -> Area:
+        """Area of the whole chip by what takes it."""
+        technology = self.technology
+        pes = technology.pe_rows * technology.pe_columns
+        machine = self.cores, pes, technology.macs, self.buffers_mm2, self.channels, technology.dram_kind
+        return area_of(technology.of_logic, *machine)
+
+    @property
+    def logic_mw(self) -> float:
+        """Leakage of the logic of all cores, mW."""
+        return logic_mw(self.technology, self.cores)
+
+    @property
+    def chip_money(self) -> Money:
+        """What the chip and its DRAM cost, dollars."""
+        technology = self.technology
+        gb_per_s = self.dram_bytes_per_cycle * technology.clock_ghz
+        return money_of(self.chip_area.total, gb_per_s, technology.dram_kind)
+
+    def chip_json(self) -> dict[str, Any]:
+        """Return as plain data what the whole chip takes: mm2 by part, mW of its logic, dollars (None: not known)."""
+        area, money = self.chip_area, self.chip_money
+        dollars = {**money._asdict(), "total": money.total}
+        return {
+            "area_mm2": {**area._asdict(), "total": area.total}, "logic_leakage_mw": self.logic_mw, "usd": dollars,
+            "channels": self.channels,
+        }  # fmt: skip
 
     def memory_json(self) -> dict[str, Any]:
         """Return as plain data what the buffers of all cores cost together, and which of them miss the clock."""
@@ -332,8 +378,12 @@ class Accelerator:
     @property
     def macs_per_cycle(self) -> int:
         """MACs of 8-bit numbers that the PE arrays of all cores can do in a cycle."""
-        array = self.technology
-        return self.cores * array.pe_rows * array.pe_columns * array.pe_inputs * array.pe_outputs
+        return self.cores * self.technology.macs
+
+    @property
+    def idle_macs(self) -> int:
+        """MACs that take energy where they have nothing to do: all, or none where that costs nothing."""
+        return self.macs_per_cycle if self.technology.of_logic.idle_pj_per_mac else 0
 
     def utilization(self, macs: int, cycles: float) -> float:
         """Return the share of the MACs possible in these cycles that is done; macs: of one sample of the batch.

@@ -203,6 +203,7 @@ class Evaluation:
             **kept,
             **({"experts": experts} if (experts := self._experts()) else {}),
             **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
+            **({"chip": self.accelerator.chip_json()} if self.accelerator.technology.logic else {}),
         }
 
     def _mixtures(self) -> tuple[tuple[Experts, int], ...]:

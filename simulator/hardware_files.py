@@ -11,6 +11,8 @@ from os import PathLike
 from typing import Any
 
 from simulator.accelerator import MAX_COUNT, Accelerator, Machine
+from simulator.chip.logic import PHY_SOURCES, logic_said
+from simulator.chip.logic import WORDS as LOGIC_WORDS
 from simulator.memory.said import check_keys, dram_said, dram_source, sram_said, sram_text
 from simulator.memory.sram import Sram
 from simulator.sizes import parse_size
@@ -20,7 +22,7 @@ from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
 MACHINE = ("cores", "batch", "max_regions", "groups_apart", "connected", "plans")
-KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "technology")
+KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "logic", "technology")
 OF_DRAM = ("dram_pj_per_byte", "dram_bytes_per_cycle")  #: fields that a kind of DRAM sets
 ALL_DRAM = "dram_gb_per_s"  #: key of the technology: 10^9 bytes per second of all cores, for dram_bytes_per_cycle
 OF_BUFFER = ("size", "sram")  #: keys of a buffer that is a mapping
@@ -39,6 +41,7 @@ WORDS = {
     "groups_apart": "whether subgraphs may run one group of channels (one head) after the other; else as plans says",
     "connected": "what connects the layers of a subgraph, all: edge, common input, concatenation; or paper: edge",
     "plans": "which kinds of plans: all, or paper: subgraphs that are held in one piece, and single layers",
+    "logic": "what cores, MACs and interfaces take and leak; a preset, or numbers",
     "technology": "what a byte, an operation and a cycle cost",
     "dram_pj_per_byte": "pJ per byte; 12.5 pJ/bit (Cocco, Sec. 5.1.2)",
     "dram_bytes_per_cycle": "bytes per cycle and core; 16 GB/s at 1 GHz (Cocco, Sec. 5.1.2)",
@@ -127,6 +130,8 @@ def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str,
     for name in MACHINE:
         if name in content:
             found[name] = None if name == "max_regions" and content[name] == "none" else content[name]
+    if content.get("logic") is not None:
+        memory["logic"] = content["logic"]
     if "technology" in content or memory or content.get("dram") is not None:
         cores = content.get("cores", 1)
         found["technology"] = _technology(path, content.get("technology", {}), content.get("dram"), memory, cores)
@@ -160,9 +165,22 @@ def hardware_text(accelerator: Accelerator) -> str:
             if accelerator.technology.dram_kind is not None and each.name in OF_DRAM:
                 line = f"{line.partition(';')[0]}; of dram_kind, or given in its place"
             lines.append(line + ("" if value == each.default else f"; default {each.default}"))
-        elif value != each.default:
+        elif value != each.default and each.name != "logic":
             lines.append(_line("  ", each.name, value) + _source(value))
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *_logic_lines(accelerator.technology)]) + "\n"
+
+
+def _logic_lines(technology: Technology) -> list[str]:
+    """Return the logic with its units and sources; nothing where nothing is said of it."""
+    logic, kind = technology.logic, technology.dram_kind
+    if logic is None:
+        return []
+    lines = ["logic:".ljust(44) + f"  # {WORDS['logic']}"]
+    for name, words in LOGIC_WORDS.items():
+        value = getattr(logic, name)
+        own = f"; {kind} {logic.phy_of(kind)} mm2: {PHY_SOURCES[kind]}" if value is None and kind in PHY_SOURCES else ""
+        lines.append(f"  {name}: {_yaml(value)}".ljust(44) + f"  # {words}{own}")
+    return [*lines, *([f"  node: {logic.node}"] if logic.node else [])]
 
 
 def _source(value: object) -> str:
@@ -231,7 +249,7 @@ def _technology(
     """Return the technology; its own fields take precedence over `dram:` and `sram:`."""
     if not isinstance(content, dict):
         raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
-    names = tuple(each.name for each in fields(Technology))
+    names = tuple(each.name for each in fields(Technology) if each.name != "logic")
     _check_keys(path, content, (*names, ALL_DRAM), "technology")
     content = dict(content)
     rate = content.pop(ALL_DRAM, None)
@@ -242,6 +260,8 @@ def _technology(
             content["pe_light_channels"] = light_channels(given.pe_outputs)
         if rate is not None:
             content["dram_bytes_per_cycle"] = _per_cycle(rate, content.get("dram_bytes_per_cycle"), given, cores)
+        if "logic" in memory:
+            memory = memory | {"logic": logic_said(memory["logic"])}
         if dram is not None:
             memory = memory | dram_said(dram, given.clock_ghz)
         return Technology(**memory | content | said)

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
+from simulator.chip.logic import NO_LOGIC, Logic
 from simulator.memory.dram import dram_kind
 from simulator.memory.sram import Sram, sram_of
 from simulator.memory.table import SramRow
@@ -128,7 +129,8 @@ def light_channels(pe_outputs: int) -> int:
 
 
 BUFFERS = ("activation", "weight")  #: that a table may be for
-UNSAID = ("activation_sram", "weight_sram", "dram_kind", "dram_background_mw")  #: fields left out where they are unset
+#: fields left out where they are unset
+UNSAID = ("activation_sram", "weight_sram", "dram_kind", "dram_background_mw", "logic")
 Buffer = Literal["activation", "weight"]
 
 
@@ -174,6 +176,7 @@ class Technology:
     weight_sram: Sram | None = None  #: of the weight buffer, and of a shared buffer the same as activation_sram
     dram_kind: str | None = None  #: which preset the numbers of DRAM are those of (simulator.memory.dram)
     dram_background_mw: float = 0.0  #: of all DRAM, whatever crosses
+    logic: Logic | None = None  #: what cores, MACs and interfaces take; None: nothing is said of it
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
@@ -200,9 +203,26 @@ class Technology:
                 raise ValueError(f"technology.{buffer}_sram must be a simulator.Sram or None, got {shown(sram)}")
         if self.dram_kind is not None:
             dram_kind(self.dram_kind)
+        if not isinstance(self.logic, Logic | None):
+            raise ValueError(f"technology.logic must be a simulator.chip.Logic or None, got {shown(self.logic)}")
+        if self.of_logic.idle_pj_per_mac > self.operation_pj:
+            raise ValueError(
+                f"logic.idle_pj_per_mac must be at most operation_pj {self.operation_pj!r}, as an idle MAC takes "
+                f"no more than one that works; got {self.of_logic.idle_pj_per_mac!r}"
+            )
 
     def __repr__(self) -> str:
         return changes(self)
+
+    @property
+    def of_logic(self) -> Logic:
+        """The cost of the logic, perhaps nothing."""
+        return self.logic or NO_LOGIC
+
+    @property
+    def macs(self) -> int:
+        """MACs of 8-bit numbers that the PE array of a core can do in a cycle."""
+        return self.pe_rows * self.pe_columns * self.pe_inputs * self.pe_outputs
 
     @property
     def has_tables(self) -> bool:
@@ -215,14 +235,15 @@ class Technology:
         for name in UNSAID:
             value = getattr(self, name)
             if value:
-                content[name] = value.to_json() if isinstance(value, Sram) else value
+                content[name] = value.to_json() if isinstance(value, Sram | Logic) else value
         return content
 
     @staticmethod
     def from_json(content: dict[str, Any]) -> Technology:
         """Return the Technology of plain data; raises ValueError, TypeError or KeyError if it is not one."""
         tables = {f"{buffer}_sram" for buffer in BUFFERS} & content.keys()
-        return Technology(**content | {name: sram_of(content[name]) for name in tables})
+        logic = {"logic": Logic(**content["logic"])} if content.get("logic") else {}
+        return Technology(**content | {name: sram_of(content[name]) for name in tables} | logic)
 
     def compute_pj(self, operations: int, extra_units: int = 0) -> float:
         """Return the energy, pJ, of this many INT8 operations plus extra units (operation_units)."""

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 
 from simulator.accelerator import Accelerator
 from simulator.execution.claims import count_of, plan_of, subgraph_claims, total_claims
-from simulator.execution.count.checks import EXTRA, WRITTEN, Check, add, check_memory, compare, numbers, slots_of
+from simulator.execution.count.checks import (
+    EXTRA,
+    WRITTEN,
+    Check,
+    add,
+    check_memory,
+    compare,
+    idle_of,
+    numbers,
+    slots_of,
+)
 from simulator.execution.count.count import Count, Plan, Setting, kept_bytes
 from simulator.execution.count.layer_facts import with_experts
 from simulator.execution.count.miss import Miss
@@ -114,14 +124,15 @@ def check(accelerator: Accelerator, prices: Sequence[Price], found: Sequence[Cou
     accepted = [_accepted(price, each) for price, each in zip(prices, found)]
     counts = [each.count for each in found]
     slots = [slots_of(count, accelerator) for count in counts]
-    together = None if None in slots else sum(each for each in slots if each is not None)
-    counted, allowed = (numbers(add(each), accelerator, together) for each in (counts, accepted))
+    idle = [idle_of(count, accelerator) for count in counts]
+    together = _sum(*slots), _sum(*idle)
+    counted, allowed = (numbers(add(each), accelerator, *together) for each in (counts, accepted))
     checks = list(compare(total_claims(prices, accelerator), counted, allowed))
     checks += _memories(accelerator, counts)
     keeps = any(price.kept_bytes or each.count.kept_bytes for price, each in zip(prices, found))
     for i, (price, each) in enumerate(zip(prices, found)):
         claims = subgraph_claims(price, accelerator)
-        counted, allowed = (numbers(one, accelerator, slots[i]) for one in (each.count, accepted[i]))
+        counted, allowed = (numbers(one, accelerator, slots[i], idle[i]) for one in (each.count, accepted[i]))
         if keeps:
             claims["kept_bytes"] = price.kept_bytes
         checks += compare(claims, counted, allowed, i)
@@ -159,5 +170,5 @@ def _memories(accelerator: Accelerator, counts: Sequence[Count]) -> list[Check]:
     ]
 
 
-def _sum(first: int | None, second: int | None) -> int | None:
-    return None if first is None or second is None else first + second
+def _sum(*counts: int | None) -> int | None:
+    return None if None in counts else sum(each for each in counts if each is not None)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from simulator.accelerator import Accelerator
+from simulator.chip.logic import Logic
 from simulator.evaluate import Evaluation
 from simulator.execution.count import layer_facts as facts
 from simulator.execution.count.checks import Check, Number
@@ -49,6 +51,7 @@ def _claimed(evaluation: Evaluation) -> dict[str, Number]:
         claims["kept_saved_bytes"] = evaluation.kept_saved_bytes
     claims |= {"latency_executed_cycles": evaluation.latency_executed_cycles, "area_mm2": chip.area_mm2}
     claims |= {"leakage_mw": chip.leakage_mw} if chip.has_tables else {}
+    claims |= {"chip_area_mm2": chip.chip_area.total} if chip.technology.logic else {}
     claims |= {f"missed_clock_ns_{name}": cycle for name, cycle in chip.missed_clock.items()}
     return claims | ({"rereads": len(evaluation.rereads)} if evaluation.rereads else {})
 
@@ -59,6 +62,8 @@ def _counted(
     chip, found = evaluation.accelerator, {(each.name, each.subgraph): each.counted for each in checks}
     yield "subgraphs", len({each.subgraph for each in checks} - {None})
     yield "compulsory_bytes", _once(network, chip.batch)
+    if chip.technology.logic:
+        yield "chip_area_mm2", _chip_mm2(chip, chip.technology.logic)
     needs = _needs([{name: found[name, i] for name in (*OFF_CHIP, "compute_cycles")} for i in range(len(partition))])
     if needs:
         total: float = 0
@@ -94,6 +99,24 @@ def _busy(
             yield replace(check("utilization", evaluation.subgraphs[i].utilization, macs, cycles.get(i)), subgraph=i)
     yield check("utilization", evaluation.utilization, whole, cycles.get(None))
     yield check("utilization_executed", evaluation.utilization_executed, whole, replayed)
+
+
+def _chip_mm2(chip: Accelerator, logic: Logic) -> float:
+    """Return the area of what there is on a chip: cores, their PEs, MACs, buffers and ports, and DRAM's interfaces."""
+    array, cores = chip.technology, chip.cores
+    pes, lanes = array.pe_rows * array.pe_columns, array.pe_inputs * array.pe_outputs
+    buffers: float = 0
+    if chip.has_tables:
+        for memory in chip.memories.values():
+            buffers += memory.area_mm2
+    else:
+        buffers = array.sram_area_mm2(chip.buffer_bytes)
+    each = (cores * logic.core_mm2, cores * pes * logic.pe_mm2, cores * (pes * lanes) * logic.mac_mm2, cores * buffers)
+    phys = chip.channels * (logic.phy_of(array.dram_kind) or 0.0)
+    total: float = 0
+    for part in (*each, cores * logic.port_mm2 if cores > 1 else 0.0, phys):  # left to right
+        total += part
+    return total
 
 
 def _once(network: Network, batch: int) -> int:

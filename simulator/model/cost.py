@@ -26,19 +26,22 @@ class EnergyBreakdown(NamedTuple):
     crossbar: float
     leakage: float | None = None  #: of the buffers of all cores; None where no table says
     dram_background: float | None = None  #: None where there is none
+    logic_leakage: float | None = None  #: of all cores; with the next, None where the hardware says nothing of logic
+    idle: float | None = None  #: of MACs that have nothing to do while their core computes
 
     @property
     def total(self) -> float:
         """Sum of the parts, pJ."""
         moved = self.dram + self.global_buffer + self.weight_buffer + self.compute + self.crossbar
-        return moved + (self.leakage or 0.0) + (self.dram_background or 0.0)
+        standing = moved + (self.leakage or 0.0) + (self.dram_background or 0.0)
+        return standing + (self.logic_leakage or 0.0) + (self.idle or 0.0)
 
     def parts(self) -> dict[str, float]:
         """Return the parts by name, leaving out those that the hardware does not have."""
         return {name: value for name, value in self._asdict().items() if value is not None}
 
 
-ENERGY_BY_TIME = ("leakage", "dram_background")  #: the parts that some hardware does not have
+ENERGY_BY_TIME = ("leakage", "dram_background", "logic_leakage", "idle")  #: the parts that some hardware does not have
 
 
 class Totals(NamedTuple):
@@ -53,6 +56,7 @@ class Totals(NamedTuple):
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int = 0
     operation_extra: int = 0  #: what operations take beyond INT8, in units (technology.operation_units)
+    idle: int = 0  #: cycles of MACs that have nothing to do; counted where that costs energy (Accelerator.idle_macs)
 
 
 def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
@@ -71,6 +75,7 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
             price.global_written_bytes,
             price.weight_written_bytes,
             price.operation_extra,
+            price.idle(accelerator.idle_macs),
         )
         for price in prices
     ]
@@ -80,7 +85,7 @@ def total(prices: Iterable[Price], accelerator: Accelerator) -> Totals:
 def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdown:
     """Return the energy of these totals, pJ (model.md, section 5)."""
     technology = accelerator.technology
-    of_activations, of_weights, of_dram = accelerator.static_pj_per_slot
+    of_activations, of_weights, of_dram, of_logic = accelerator.static_pj_per_slot
     return EnergyBreakdown(
         dram=technology.dram_pj_per_byte * totals.ema_bytes,
         global_buffer=accelerator.activation_sram.energy_pj(totals.global_buffer_bytes, totals.global_written_bytes),
@@ -89,6 +94,8 @@ def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdow
         crossbar=technology.crossbar_pj_per_byte * totals.crossbar_bytes,
         leakage=(of_activations + of_weights) * totals.slots if accelerator.has_tables else None,
         dram_background=of_dram * totals.slots if technology.dram_background_mw else None,
+        logic_leakage=None if technology.logic is None else of_logic * totals.slots,
+        idle=None if technology.logic is None else technology.logic.idle_pj_per_mac * totals.idle,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from simulator.model.layer.goal import idle_cycles
 from simulator.model.layer.orders import LoopPlan
 from simulator.model.schemes.moved import CoreScheme
 from simulator.model.subgraph.tiles import TileShape
@@ -52,6 +53,10 @@ class Price(NamedTuple):
         port = technology.dram_bytes_per_cycle
         crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
         return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
+
+    def idle(self, macs: int) -> int:
+        """Return the cycles in which MACs do nothing while the cores compute; macs: those of all cores."""
+        return idle_cycles(macs, self.compute_cycles, self.operations)
 
 
 class Shortage(NamedTuple):

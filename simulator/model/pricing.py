@@ -209,7 +209,7 @@ class SubgraphModel(Holding):
         """Return the sort key, smaller is better: the metric, then EMA, energy, latency, the larger tile."""
         rules, technology = self.rules, self.rules.geometry.technology
         ema, slots = price.ema_bytes, price.slots(rules.cores, technology)
-        energy = energy_of(goal, price, slots)
+        energy = energy_of(goal, price, slots, price.idle(goal.macs))
         first = {"ema": ema, "energy": energy, "latency-sum": slots}[rules.metric]
         return (first, ema, energy, slots, -self.candidates.area(price.tile))
 
@@ -222,7 +222,8 @@ class SubgraphModel(Holding):
         room = Room(activation_capacity, None if rules.is_shared else weight_capacity)
         prices = []
         for way in self.loop_ways:
-            plan = cheapest_plan(way.loops, room, goal.of_cycles(rules.crew.looped_cycles(way) * rules.bandwidth))
+            cycles = rules.crew.looped_cycles(way)
+            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles, self.operations, rules.bandwidth))
             prices += [] if plan is None else [self.looped(way, plan)]
         if prices:
             return min(prices, key=lambda price: self._rank(price, goal))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import product
 
 from simulator.model.layer import groups, orders
-from simulator.model.layer.goal import Goal, Room, energy_of, holds, least_slots
+from simulator.model.layer.goal import Goal, Room, energy_of, holds, least_idle, least_slots
 from simulator.model.layer.loops import LoopLayer
 from simulator.model.layer.orders import LoopPlan, Loops
 
@@ -72,6 +72,6 @@ def _norm(layer, grid, at_once):
 def key(goal: Goal, plan: LoopPlan) -> tuple[float, ...]:
     """Return the sort key, smaller is better: the metric, then EMA, energy, the larger tile, fewer bytes held."""
     ema, slots = plan.ema_bytes, least_slots(goal, plan.totals)
-    energy = energy_of(goal, plan.totals, slots)
+    energy = energy_of(goal, plan.totals, slots, least_idle(goal, plan.totals))
     first = {"ema": (ema, energy), "energy": (energy, ema), "latency-sum": (slots, ema, energy)}[goal.metric]
     return (*first, -plan.tile[0] * plan.tile[1], plan.activation_bytes + plan.weight_bytes)

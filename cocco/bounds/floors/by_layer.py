@@ -97,6 +97,7 @@ def _least_of_layer(rules: PricingRules, v: int) -> Totals:
         crossbar_bytes=0,
         operations=batch * geometry.operations[v],
         operation_extra=batch * geometry.operation_extra[v],
+        idle=rules.idle_macs * rules.cycles[v] - batch * geometry.operations[v] if rules.idle_macs else 0,
         slots=ema,
     )
 

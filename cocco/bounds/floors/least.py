@@ -8,6 +8,7 @@ from cocco.problem.floor import floor_of_all
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals
+from simulator.model.layer.goal import idle_cycles
 from simulator.model.pricing import PricingRules
 
 
@@ -41,7 +42,8 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
     traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and the operands
     read. Weight buffer: each weight written as often as it is read from DRAM, and read. Crossbar: nothing, for a layer
     may read its own channels only. Operations are the same for every partition; cycles are those of the fastest way to
-    share a layer. Slots: a sum of the larger of two terms is at least the larger of their sums.
+    share a layer. MACs are idle for all cycles but one for each operation; another operation takes no less energy than
+    an idle MAC. Slots: a sum of the larger of two terms is at least the larger of their sums.
     """
     geometry, batch = rules.geometry, rules.batch
     results = sum(layer.size_bytes for layer in geometry.network.layers)
@@ -54,4 +56,5 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
         operations=batch * sum(geometry.operations),
         slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
         operation_extra=batch * sum(geometry.operation_extra),
+        idle=idle_cycles(rules.idle_macs, sum(rules.cycles), batch * sum(geometry.operations)),
     )

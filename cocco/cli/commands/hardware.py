@@ -73,4 +73,5 @@ def _buffers_json(accelerator: Accelerator) -> dict[str, Any]:
     return {
         "memories": {name: row._asdict() for name, row in accelerator.memories.items()},
         "memory": accelerator.memory_json(),
+        **({"chip": accelerator.chip_json()} if accelerator.technology.logic else {}),
     }

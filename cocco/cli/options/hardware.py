@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +13,7 @@ from cocco.cli.options.plausible import derived, implausible
 from cocco.cli.options.usage import UsageError
 from cocco.cli.options.values import Bare
 from simulator.accelerator import Accelerator
+from simulator.chip.logic import PRESETS
 from simulator.hardware_files import ALL_DRAM, BUFFERS, MACHINE, read_hardware
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.technology import KiB, MiB, Technology
@@ -48,6 +49,9 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     if options.plans == "paper" and "connected" in options.given and options.connected == "all":
         raise UsageError("--connected all not allowed with --plans paper: in the paper edges connect a subgraph")
     options.technology = found.get("technology", Technology())
+    if options.logic is not None:
+        options.given.append("logic")
+        options.technology = replace(options.technology, logic=PRESETS[options.logic])
     for text in implausible(options.technology) if path is not None else ():
         print(f"cocco: note: {path}: {text}", file=sys.stderr)
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}

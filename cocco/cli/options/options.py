@@ -13,6 +13,7 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.accelerator import PLANS
+from simulator.chip.logic import PRESETS
 from simulator.connected import CONNECTED
 from simulator.metrics import METRIC_NAMES
 
@@ -143,6 +144,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "--hardware", metavar="FILE|DIR", dest="hardware_file",
         help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'), or the folder of "
         "a run, for what that recommends; options take precedence over it",
+    )  # fmt: skip
+    group.add_argument(
+        "--logic", choices=PRESETS,
+        help="area, leakage and idle energy of cores, MACs and DRAM interfaces by this preset (docs/chips.md); else as "
+        "--hardware says, or nothing",
     )  # fmt: skip
     unset = argparse.SUPPRESS  # cocco.cli.options.hardware.settle puts in what the file says, or the default
     whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}

@@ -21,6 +21,8 @@ def proof(options: Namespace, network: str, result: Result, path: Path) -> str:
         words += [flag(column.removesuffix("_bytes")), capacity(size).replace(" bytes", "").replace(" ", "")]
     if options.hardware_file is not None:
         words += ["--hardware", options.hardware_file]
+    if options.logic is not None:
+        words += ["--logic", options.logic]
     defaults = {name: getattr(DEFAULTS, name) for name in MACHINE} | {"tile_rule": "exact", "mapper": MAPPER}
     for name, default in defaults.items():
         if (value := getattr(options, name)) != default:

@@ -17,8 +17,8 @@ from workloads.network.network import Network
 
 #: options that change no answer, or that `settle` has put into others
 NO_QUESTION = (
-    "command", "line", "output", "json", "resume", "progress", "threads", "workers", "dask", "hardware_file", "from",
-    "networks",
+    "command", "line", "output", "json", "resume", "progress", "threads", "workers", "dask", "hardware_file",
+    "logic", "from", "networks",
 )  # fmt: skip
 
 

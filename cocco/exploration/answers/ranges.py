@@ -28,8 +28,8 @@ class Terms(NamedTuple):
 
     dram: float  #: with its background
     sram: float  #: reads and writes of the buffers
-    leakage: float  #: of the buffers of all cores
-    compute: float  #: operations and the crossbar
+    leakage: float  #: of buffers and logic of all cores
+    compute: float  #: operations, the crossbar and idle MACs
 
 
 @dataclass(frozen=True)

@@ -210,8 +210,8 @@ def terms_of(problem: Problem, evaluations: tuple[Evaluation, ...]) -> Terms:
         found = (
             parts.dram + (parts.dram_background or 0.0),
             parts.global_buffer + parts.weight_buffer,
-            parts.leakage or 0.0,
-            parts.compute + parts.crossbar,
+            (parts.leakage or 0.0) + (parts.logic_leakage or 0.0),
+            parts.compute + parts.crossbar + (parts.idle or 0.0),
         )
         total = Terms(*(before + weight * each for before, each in zip(total, found)))
     return total

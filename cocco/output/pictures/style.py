@@ -27,7 +27,9 @@ FILLS = (
     Fill("#f2d398", "\\\\\\"),
     Fill("#fbf6ea", "xxx"),
 )
-MORE_FILLS = (Fill("#c0504d", "++"), Fill("#8f8f8f", "oo"))  #: of bars with more parts, on top: what grows with time
+MORE_FILLS = (
+    Fill("#c0504d", "++"), Fill("#8f8f8f", "oo"), Fill("#7a9a4c", "xx"), Fill("#d9b3d9", "--"),
+)  # fmt: skip  #: of bars with more parts, on top: what grows with time
 
 
 def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]]:

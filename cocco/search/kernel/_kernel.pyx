@@ -136,6 +136,7 @@ cdef class Kernel:
         self.machine.metric = ("ema", "energy", "latency-sum").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
         self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
+        self.machine.idle, self.machine.idle_macs = technology.of_logic.idle_pj_per_mac, rule.idle_macs
         ways = [
             rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
@@ -296,7 +297,8 @@ cdef class Kernel:
                 0.0 if i and machine.is_shared else static_pj_per_slot(technology, machine.cores, row, None)[0]
                 for row in rows
             ])
-        self.goal.background = machine.static_pj_per_slot[2]
+        self.goal.background, self.goal.logic = machine.static_pj_per_slot[2:]
+        self.goal.idle = technology.of_logic.idle_pj_per_mac
 
     def _fill_rates(self, settings, has_capacities):
         from cocco.candidates.stream import threshold
@@ -420,7 +422,7 @@ cdef tuple numbers_of(Row* row):
     """A row as simulator.model.cost.Totals."""
     return (
         row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written, row.operation_extra,
+        row.global_written, row.weight_written, row.operation_extra, row.idle,
     )
 
 

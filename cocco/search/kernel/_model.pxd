@@ -55,6 +55,8 @@ cdef struct Machine:  # what PricingRules holds
     double dram         # pJ per byte
     double crossbar
     double operation    # pJ
+    i64 idle_macs       # of all cores, where they take energy when idle
+    double idle         # pJ
 
 
 cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)
@@ -67,6 +69,7 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 global_written
     i64 weight_written
     i64 operation_extra
+    i64 idle
 
 
 cdef enum:

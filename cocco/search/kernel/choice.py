@@ -47,7 +47,7 @@ def needs_big_integers(problem: Problem) -> bool:
 def most_counted(problem: Problem) -> int:
     """Return an upper bound of any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
-    bandwidth = machine.dram_bytes_per_cycle
+    of_cycle = max(machine.dram_bytes_per_cycle, machine.idle_macs)
     crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots
     for rules in problem.rules:
         geometry = rules.geometry
@@ -56,5 +56,5 @@ def most_counted(problem: Problem) -> int:
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
         cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
         computed = sum(geometry.operations) + sum(geometry.operation_extra)
-        most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * bandwidth
+        most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * of_cycle
     return most

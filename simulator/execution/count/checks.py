@@ -58,15 +58,27 @@ def slots_of(count: Count, accelerator: Accelerator) -> int | None:
     return max(count.compute_cycles * accelerator.cores * port, ema, crossing)
 
 
+def idle_of(count: Count, accelerator: Accelerator) -> int | None:
+    """Return the cycles in which MACs of all cores do nothing while a subgraph computes; None if it was not executed.
+
+    While a core waits for DRAM or the crossbar its MACs are gated.
+    """
+    if count.compute_cycles is None or count.operations is None:
+        return None
+    array = accelerator.technology
+    macs = accelerator.cores * array.pe_rows * array.pe_columns * array.pe_inputs * array.pe_outputs
+    return max(0, macs * count.compute_cycles - count.operations)
+
+
 def _ema(count: Count) -> int | None:
     parts = (count.ema_weight_bytes, count.ema_input_bytes, count.ema_output_bytes)
     return None if None in parts else sum(part for part in parts if part is not None)
 
 
-def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
+def numbers(count: Count, accelerator: Accelerator, slots: int | None, idle: int | None) -> dict[str, Number]:
     """Return every number that a count gives, by name: bytes, operations, off-chip traffic, latency, energy by terms.
 
-    slots: the time that was counted, of one subgraph or of all.
+    slots: the time that was counted, of one subgraph or of all; idle: cycles of MACs, likewise.
     """
     ema, technology = _ema(count), accelerator.technology
     terms: dict[str, Number] = {
@@ -79,6 +91,8 @@ def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[s
         "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
         **_by_time(accelerator, slots),
     }
+    if technology.logic is not None:
+        terms["idle"] = _times(technology.logic.idle_pj_per_mac, idle)
     energy: Number = 0.0
     for term in terms.values():  # left to right: from Python 3.12 on `sum` corrects rounding
         energy = None if energy is None or term is None else energy + term
@@ -88,7 +102,7 @@ def numbers(count: Count, accelerator: Accelerator, slots: int | None) -> dict[s
 
 
 def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
-    """Return the energy of constant power, where the hardware states it: the buffers of all cores, and DRAM.
+    """Return the energy of constant power, where the hardware states it: buffers and MACs of all cores, DRAM.
 
     A milliwatt is a picojoule per nanosecond.
     """
@@ -102,6 +116,10 @@ def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
         found["leakage"] = _times(power, slots)
     if technology.dram_background_mw:
         found["dram_background"] = _times(technology.dram_background_mw / per_ns, slots)
+    if technology.logic is not None:
+        macs = technology.pe_rows * technology.pe_columns * technology.pe_inputs * technology.pe_outputs
+        milliwatts = cores * (macs * technology.logic.leakage_uw_per_mac * 1e-3)
+        found["logic_leakage"] = _times(milliwatts / per_ns, slots)
     return found
 
 

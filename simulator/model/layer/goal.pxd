@@ -33,6 +33,9 @@ cdef struct LoopGoal:
     double crossbar
     i64 widths[2]
     double operation
+    double idle
+    i64 macs
+    i64 unused
 
 
 cdef struct Best:
@@ -60,7 +63,9 @@ cdef i64 most(Room room, i64 activation, i64 weights) noexcept nogil
 cdef bint holds(Room room, i64 activation, i64 weights) noexcept nogil
 cdef i64 ema_of(LoopTotals moving) noexcept nogil
 cdef i64 least_slots(LoopGoal* goal, LoopTotals moving) noexcept nogil
-cdef double energy_of(LoopGoal* goal, LoopTotals moving, i64 slots) noexcept nogil
+cdef i64 idle_cycles(i64 macs, i64 cycles, i64 operations) noexcept nogil
+cdef i64 least_idle(LoopGoal* goal, LoopTotals moving) noexcept nogil
+cdef double energy_of(LoopGoal* goal, LoopTotals moving, i64 slots, i64 idle) noexcept nogil
 cdef double buffer_energy(double read, double write, i64 moved, i64 written) noexcept nogil
 cdef void offer(Place* at, Mode* mode, LoopPlan plan) noexcept nogil
 cdef i64 compare(LoopGoal* goal, Best* best, i64 slots, i64 ema, double energy, i64 area) noexcept nogil

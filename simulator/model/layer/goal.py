@@ -100,10 +100,15 @@ class Goal(NamedTuple):
     crossbar: float = 0.0
     widths: tuple[int, int] = (1, 1)  #: bytes per cycle of a port to DRAM, and of one of the crossbar
     operation: float = 0.0  #: pJ of an operation that not every order of a layer has
+    idle: float = 0.0  #: pJ of a MAC that has nothing to do in a cycle of computing
+    macs: int = 0  #: of all cores, if that is anything
+    unused: int = 0  #: cycles of MACs without an operation, in every order of a layer; below 0 where there are more
 
-    def of_cycles(self, slots: int) -> Goal:
-        """Return the goal for a layer whose computing takes this many slots."""
-        return self._replace(slots=slots) if self.static or self.metric == LATENCY else self
+    def of_cycles(self, cycles: int, operations: int, bandwidth: int) -> Goal:
+        """Return the goal for a layer whose computing takes these cycles; bandwidth: slots of each."""
+        if not (self.static or self.macs or self.metric == LATENCY):
+            return self
+        return self._replace(slots=cycles * bandwidth, unused=self.macs * cycles - operations)
 
 
 def ema_of(moving: Moving) -> int:
@@ -117,8 +122,18 @@ def least_slots(goal: Goal, moving: LoopTotals) -> int:
     return max(computing, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
 
 
-def energy_of(goal: Goal, moving: Moving, slots: int) -> float:
-    """Return the energy of these bytes and slots, pJ."""
+def idle_cycles(macs: int, cycles: int, operations: int) -> int:
+    """Return how many cycles of so many MACs do no operation in these cycles."""
+    return max(0, macs * cycles - operations)
+
+
+def least_idle(goal: Goal, moving: LoopTotals) -> int:
+    """Return the cycles of MACs that have nothing to do in an order of a layer; 0 where they cost nothing."""
+    return max(0, goal.unused + goal.macs * moving.again_cycles - moving.rescalings) if goal.macs else 0
+
+
+def energy_of(goal: Goal, moving: Moving, slots: int, idle: int) -> float:
+    """Return the energy of these bytes, slots and idle cycles of MACs, pJ."""
     energy = (
         goal.dram * ema_of(moving)
         + buffer_energy(goal.activation, goal.activation_write, moving.global_buffer_bytes, moving.global_written_bytes)
@@ -126,7 +141,7 @@ def energy_of(goal: Goal, moving: Moving, slots: int) -> float:
         + goal.static * slots
     )
     energy += goal.crossbar * moving.crossbar_bytes + goal.operation * moving.rescalings
-    return energy + goal.operation / OPERATION_UNITS * moving.again_extra
+    return energy + goal.operation / OPERATION_UNITS * moving.again_extra + goal.idle * idle
 
 
 def buffer_energy(read: float, write: float | None, moved: int, written: int) -> float:
@@ -161,7 +176,7 @@ def offer(at: Place, mode: Mode, plan: LoopPlan) -> None:
     if at.layer.team.cores > 1:
         plan = together(at.layer, at.grid, mode, plan)
     slots, ema, area = least_slots(goal, plan.totals), ema_of(plan.totals), plan.tile[0] * plan.tile[1]
-    energy = energy_of(goal, plan.totals, slots)
+    energy = energy_of(goal, plan.totals, slots, least_idle(goal, plan.totals))
     after = compare(goal, best, slots, ema, energy, area)
     if after == 0 and plan.activation_bytes + plan.weight_bytes < best.plan.activation_bytes + best.plan.weight_bytes:
         after = -1
@@ -201,18 +216,24 @@ def may_win(at: Place, weight_reads: int, input_reads: int, traffic: int, weight
     if layer.team.cores > 1:
         totals = shared(layer, totals, added(totals, totals, layer.team.alike - 1))
     slots = least_slots(goal, totals)
-    return compare(goal, best, slots, ema_of(totals), energy_of(goal, totals, slots), at.grid.area) <= 0
+    energy = energy_of(goal, totals, slots, least_idle(goal, totals))
+    return compare(goal, best, slots, ema_of(totals), energy, at.grid.area) <= 0
 
 
 def goal_of(
-    metric: Metric, technology: Technology, activation: SramRow, weights: SramRow, static: Sequence[float]
+    metric: Metric, technology: Technology, activation: SramRow, weights: SramRow, static: Sequence[float], macs: int
 ) -> Goal:
-    """Return what to minimize with these buffers, without the cycles of a layer; static: pJ per slot by part."""
-    of_activations, of_weights, background = static
+    """Return what to minimize with these buffers, without the cycles of a layer; static: pJ per slot by part.
+
+    macs: of all cores that take energy while they are idle.
+    """
+    of_activations, of_weights, background, logic = static
     return Goal(
         metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
-        activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background,
+        activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background + logic,
         crossbar=technology.crossbar_pj_per_byte,
         widths=(technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle),
         operation=technology.operation_pj,
+        idle=technology.of_logic.idle_pj_per_mac,
+        macs=macs,
     )  # fmt: skip

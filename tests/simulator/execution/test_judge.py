@@ -198,7 +198,7 @@ def test_every_printed_number_that_is_changed_is_noticed(seed):
     if found is None:
         return
     _, chip, prices, counts = found
-    counted = numbers(counts[0].count, chip, slots_of(counts[0].count, chip))
+    counted = numbers(counts[0].count, chip, slots_of(counts[0].count, chip), 0)
     claims = subgraph_claims(prices[0], chip)
     for name, claim in claims.items():
         for change in (-1, 7):

@@ -45,7 +45,8 @@ def test_leakage_is_power_times_latency_by_hand():
     technology = Technology(clock_ghz=2.0, activation_sram=sram, weight_sram=sram)
     chip = Accelerator(shared_buffer=2**20, cores=2, technology=technology)
     slots = 1000 * chip.dram_bytes_per_cycle
-    assert chip.static_pj_per_slot[0] * slots == pytest.approx(85_000) and chip.static_pj_per_slot[1:] == (0.0, 0.0)
+    assert chip.static_pj_per_slot[0] * slots == pytest.approx(85_000)
+    assert chip.static_pj_per_slot[1:] == (0.0, 0.0, 0.0)
     assert chip.leakage_mw == 170.0 and chip.area_mm2 == 1.0
     apart = Accelerator(global_buffer=2**19, weight_buffer=2**19, cores=2, technology=technology)
     assert sum(apart.static_pj_per_slot[:2]) * slots == pytest.approx(170_000) and apart.area_mm2 == 2.0
@@ -121,11 +122,11 @@ def test_the_cheapest_order_is_the_cheapest_of_all(seed):
     goal = Goal("energy", *pj, static=rng.choice((0.0, 3.0)), slots=rng.choice((0, 1000)))
     plan = cheapest_plan(layer, room, goal)
     energies = [
-        energy_of(goal, each.totals, max(goal.slots, each.ema_bytes)) for each in plans_of(layer, room, "bands")
+        energy_of(goal, each.totals, max(goal.slots, each.ema_bytes), 0) for each in plans_of(layer, room, "bands")
     ]
     assert (plan is None) == (not energies)
     if plan is not None:
-        assert energy_of(goal, plan.totals, max(goal.slots, plan.ema_bytes)) == min(energies)
+        assert energy_of(goal, plan.totals, max(goal.slots, plan.ema_bytes), 0) == min(energies)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

@@ -1,7 +1,8 @@
 // The subgraphs in the order they run: what each holds, moves, takes and how long; one is picked in all of them.
 const PARTS = {
   dram: "DRAM", global_buffer: "activation buffer", weight_buffer: "weight buffer", compute: "computing",
-  crossbar: "crossbar", leakage: "leakage", dram_background: "DRAM background"};
+  crossbar: "crossbar", leakage: "leakage", dram_background: "DRAM background",
+  logic_leakage: "logic leakage", idle: "idle MACs"};
 const STRIP = 118, KEPT_ROW = 7, MOST_ROWS = 24, LEFT = 58;
 
 // The strips of a plan: each has its unit, and its series from the bottom up.

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from cocco.output.text.layout.numbers import capacity_above, counted, percent, table, the_buffers
-from cocco.output.text.plans.hardware import buffers, machine, missed_lines
+from cocco.output.text.plans.hardware import buffers, chip_lines, machine, missed_lines
 from simulator import Accelerator, Evaluation, SubgraphCost
 from simulator.model.compulsory import Reread
 from simulator.subgraph_cost import clipped
@@ -20,6 +20,7 @@ ROWS_SHOWN = 12  #: how many it shows otherwise
 ENERGY_PARTS = {
     "dram": "DRAM", "global_buffer": "global buffer", "weight_buffer": "weight buffer",
     "compute": "computing", "crossbar": "crossbar", "leakage": "leakage", "dram_background": "DRAM background",
+    "logic_leakage": "logic leakage", "idle": "idle MACs",
 }  # fmt: skip
 SCHEME_WORDS = {
     "channels": "channels dealt", "rotated": "columns or samples shared, weights rotate",
@@ -123,6 +124,7 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{RATE.text(evaluation.bandwidth_peak_bytes_per_cycle * clock)} in the worst case",
         f"  buffer area             {AREA.text(area)} {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
         *_table_lines(evaluation),
+        *chip_lines(accelerator),
     ])  # fmt: skip
 
 

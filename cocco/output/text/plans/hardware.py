@@ -8,8 +8,12 @@ from cocco.output.text.layout.numbers import capacity, table, the_buffers
 from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Enumerate
 from simulator.memory.dram import DRAM_KINDS
+from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
+from simulator.units import AREA, POWER
 
+CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
+SRAM_NODE = "12nm"  #: of the formula of a buffer's area
 HEADS = ("read pJ/B", "write pJ/B", "leakage mW", "area mm2", "cycle ns")
 
 
@@ -70,8 +74,35 @@ def buffers_text(accelerator: Accelerator) -> str:
         table(("buffer" if cores == 1 else "buffer of one core", "capacity", *HEADS), rows),
         f"{the_buffers(cores)}: {accelerator.area_mm2:.4g} mm2, {accelerator.leakage_mw:.4g} mW of leakage",
         *missed_lines(accelerator),
+        *(line.strip() for line in chip_lines(accelerator)),
     ]
     return "\n".join(lines)
+
+
+def chip_lines(accelerator: Accelerator) -> list[str]:
+    """Return area, leakage and price of the whole chip; nothing where the hardware says nothing of its logic."""
+    logic = accelerator.technology.logic
+    if logic is None:
+        return []
+    area, money, kind = accelerator.chip_area, accelerator.chip_money, accelerator.technology.dram_kind
+    parts = {name: mm2 for name, mm2 in zip(CHIP_PARTS, area) if mm2}
+    shown = ", ".join(f"{name} {mm2:,.2f}" for name, mm2 in parts.items())
+    unknown = "" if logic.phy_of(kind) is not None else "; DRAM interfaces are not counted, their kind is not known"
+    dram = f"; DRAM ${money.dram:,.2f}" if money.dram is not None else "; the price of its DRAM is not known"
+    lines = [
+        f"  chip area               {AREA.text(area.total)}: {shown}{unknown}",
+        f"  chip price              ${money.chip:,.2f} for die and package{dram}",
+        f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
+    ]
+    if logic.node and (accelerator.has_tables or logic.node != SRAM_NODE):
+        tables = {memory.table.name for memory in _srams(accelerator)} or {f"the formula at {SRAM_NODE}"}
+        lines.append(f"  areas are mixed         logic at {logic.node}, buffers by {', '.join(sorted(tables))}")
+    return lines
+
+
+def _srams(accelerator: Accelerator) -> list[Sram]:
+    found = (accelerator.technology.activation_sram, accelerator.technology.weight_sram)
+    return [each for each in found if each is not None]
 
 
 def missed_lines(accelerator: Accelerator) -> list[str]:

@@ -16,6 +16,8 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     ByteCost* sram[2]      # pJ/B of the candidates: activations, weights
     double* leakage[2]  # pJ per slot of the candidates
     double background   # pJ per slot of DRAM
+    double logic        # and of all logic
+    double idle         # pJ of a MAC and cycle
     i64* capacity[2]    # bytes of the candidates
     i64 buffers         # that a genome chooses: 0, 1 or 2
     i64 choices[2]      # candidates of each
@@ -27,7 +29,7 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     cdef Memory memory
     memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
     memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
-    memory.static_pj = goal.leakage[0][first] + goal.leakage[1][second] + goal.background
+    memory.static_pj = goal.leakage[0][first] + goal.leakage[1][second] + goal.background + goal.logic
     memory.reserved = memory.elsewhere = memory.handed = 0
     return memory
 
@@ -36,7 +38,7 @@ cdef struct Entry:  # a price that is kept, and the answer; two lines of a cache
     Print key
     i64 status          # 1 + what price says; 0: empty
     Row row
-    i64 spare[4]
+    i64 spare[3]
 
 
 cdef enum:
@@ -187,6 +189,7 @@ cdef inline void add_row(Row* total, Row* row) noexcept nogil:
     total.global_written += row.global_written
     total.weight_written += row.weight_written
     total.operation_extra += row.operation_extra
+    total.idle += row.idle
 
 
 cdef inline void take_row(Row* total, Row* row) noexcept nogil:
@@ -199,6 +202,7 @@ cdef inline void take_row(Row* total, Row* row) noexcept nogil:
     total.global_written -= row.global_written
     total.weight_written -= row.weight_written
     total.operation_extra -= row.operation_extra
+    total.idle -= row.idle
 
 
 cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexcept nogil:
@@ -211,6 +215,7 @@ cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexce
         + buffer_pj(&goal.sram[1][second], row.weight_buffer, row.weight_written)
         + compute + goal.crossbar * <double>row.crossbar
         + (goal.leakage[0][first] + goal.leakage[1][second]) * slots + goal.background * slots
+        + goal.logic * slots + goal.idle * <double>row.idle
     )
 
 
@@ -234,7 +239,7 @@ cdef inline double objective_of(Goal* goal, Machine* m, i64 first, i64 second, R
 
 cdef inline void zero_row(Row* row) noexcept nogil:
     row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
-    row.global_written = row.weight_written = row.operation_extra = 0
+    row.global_written = row.weight_written = row.operation_extra = row.idle = 0
 
 
 cdef void value_of(

@@ -178,9 +178,15 @@ cdef int price_in_loops(
     goal.activation, goal.activation_write = memory.activation_pj.read, memory.activation_pj.write
     goal.weights, goal.weights_write = memory.weight_pj.read, memory.weight_pj.write
     goal.static, goal.slots = memory.static_pj, cycles * m.bandwidth
+    goal.idle, goal.macs = m.idle, m.idle_macs
     best.found = best.area = 0
     if before is not NULL and before.found:
         best.found, best.slots, best.ema, best.energy = 1, before.row.slots, before.row.ema, before.energy
+    row.operations = row.operation_extra = 0
+    for v in w.subgraph.layers[:w.subgraph.layer_count]:
+        row.operations += net.operations[v]
+        row.operation_extra += net.operation_extra[v]
+    goal.unused = m.idle_macs * cycles - m.batch * row.operations
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
@@ -188,13 +194,10 @@ cdef int price_in_loops(
     row.ema = best.ema
     row.global_buffer, row.weight_buffer = moved.global_buffer_bytes, moved.weight_buffer_bytes
     row.crossbar = moved.crossbar_bytes
-    row.operations = row.operation_extra = 0
-    for v in w.subgraph.layers[:w.subgraph.layer_count]:
-        row.operations += net.operations[v]
-        row.operation_extra += net.operation_extra[v]
     row.operations = m.batch * row.operations + moved.rescalings
     row.operation_extra = m.batch * row.operation_extra + moved.again_extra
     row.slots = slots_of(m, cycles + moved.again_cycles, row.ema, row.crossbar)
+    row.idle = idle_cycles(m.idle_macs, cycles + moved.again_cycles, row.operations)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 
@@ -288,4 +291,5 @@ cdef void offer_held(
         m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
         + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
     )
-    offer_row(m, &row, energy + m.crossbar * <double>row.crossbar, area, best)
+    energy += m.crossbar * <double>row.crossbar
+    offer_row(m, &row, energy + m.idle * <double>row.idle, area, best)

@@ -141,7 +141,7 @@ cdef class LoopLayers:
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
-                 double crossbar=0.0, widths=(1, 1), double operation=0.0):
+                 double crossbar=0.0, widths=(1, 1), double operation=0.0, double idle=0.0, i64 macs=0, i64 unused=0):
         """Return simulator.model.layer.cheapest.cheapest_plan as nested tuples, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
@@ -155,7 +155,7 @@ cdef class LoopLayers:
         goal.activation_write = global_buffer if global_write is None else global_write
         goal.weights_write = weight_buffer if weight_write is None else weight_write
         goal.static, goal.slots, goal.crossbar, goal.operation = leakage, slots, crossbar, operation
-        goal.widths = widths
+        goal.widths, goal.idle, goal.macs, goal.unused = widths, idle, macs, unused
         best.found = best.area = 0
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)
