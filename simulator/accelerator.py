@@ -13,7 +13,7 @@ from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
-from simulator.technology import MAX_REGIONS, Technology
+from simulator.technology import MAX_REGIONS, Rate, Technology
 from workloads.display import changes
 from workloads.errors import check_count
 
@@ -146,7 +146,7 @@ def static_pj_per_slot(
 
     In pJ per slot: a cycle divided by the bytes that all DRAM moves in it. A milliwatt is a picojoule per nanosecond.
     """
-    slots_per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz
+    slots_per_ns = technology.rate(cores).per_cycle * technology.clock_ghz
     return (
         cores * activation.leakage_mw / slots_per_ns,
         0.0 if weights is None else cores * weights.leakage_mw / slots_per_ns,
@@ -315,8 +315,8 @@ class Accelerator:
 
     @property
     def channels(self) -> int:
-        """Channels of DRAM: one of each core."""
-        return self.cores
+        """Channels of DRAM, those of the chip or one of each core."""
+        return self.technology.dram_channels or self.cores
 
     @property
     def chip_area(self) -> Area:
@@ -393,6 +393,11 @@ class Accelerator:
         return min(1.0, self.batch * macs / (self.macs_per_cycle * cycles))
 
     @property
-    def dram_bytes_per_cycle(self) -> int:
-        """DRAM bandwidth of all cores together."""
-        return self.technology.dram_bytes_per_cycle * self.cores
+    def rate(self) -> Rate:
+        """How fast the DRAM of all cores is, in whole slots."""
+        return self.technology.rate(self.cores)
+
+    @property
+    def dram_bytes_per_cycle(self) -> float:
+        """DRAM bandwidth of all cores together, an integer where it is whole."""
+        return self.rate.per_cycle

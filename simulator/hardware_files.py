@@ -64,6 +64,8 @@ WORDS = {
     "weight_sram": "SRAM of the weight buffer, the same for a shared one",
     "dram_kind": "a preset of DRAM: pJ/bit, GB/s of a channel",
     "dram_background_mw": "mW of all DRAM, whatever crosses",
+    "dram_channels": "channels of the chip, which all cores share; dram_bytes_per_cycle is not used then",
+    "channel_gb_per_s": "10^9 bytes per second of a channel",
 }  #: by key: unit, meaning, source
 
 
@@ -252,6 +254,7 @@ def _technology(
     names = tuple(each.name for each in fields(Technology) if each.name != "logic")
     _check_keys(path, content, (*names, ALL_DRAM), "technology")
     content = dict(content)
+    said_of = dict(content).get
     rate = content.pop(ALL_DRAM, None)
     try:
         said = {name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)}
@@ -264,6 +267,9 @@ def _technology(
             memory = memory | {"logic": logic_said(memory["logic"])}
         if dram is not None:
             memory = memory | dram_said(dram, given.clock_ghz)
+            clash = next((name for name in (ALL_DRAM, "dram_bytes_per_cycle") if said_of(name)), None)
+            if "dram_channels" in memory and clash is not None:
+                raise ValueError(f"technology.{clash} and dram.channels both say the bandwidth; give one of them")
         return Technology(**memory | content | said)
     except ValueError as error:
         wrong = next((name for name in names if str(error).startswith(f"technology.{name} ")), None)

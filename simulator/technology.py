@@ -6,10 +6,11 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from simulator.chip.logic import NO_LOGIC, Logic
-from simulator.memory.dram import dram_kind
+from simulator.memory.dram import MAX_CHANNELS, dram_kind
 from simulator.memory.sram import Sram, sram_of
 from simulator.memory.table import SramRow
 from workloads.display import changes
@@ -51,6 +52,37 @@ OPERATION_UNITS = 64  #: of which an operation of 8 by 8 bits has so many; a pow
 MULTIPLY_8, ADD_8 = 20, 3
 
 
+class Rate(NamedTuple):
+    """DRAM bytes of all cores in so many cycles. A slot is the time of a byte, so time is counted in whole slots.
+
+    Examples
+    --------
+    >>> Rate(16).slots(10), Rate(64, 5).slots(10), Rate(64, 5).slots(11), Rate(64, 5).per_cycle
+    (160, 128, 141, 12.8)
+    """
+
+    bytes: int
+    cycles: int = 1
+
+    def slots(self, cycles: int) -> int:
+        """Return the slots that these cycles take, rounded up."""
+        return -(-cycles * self.bytes // self.cycles)
+
+    def least(self, cycles: int) -> int:
+        """Return the slots that these cycles take, rounded down: of parts, no more than of all of them."""
+        return cycles * self.bytes // self.cycles
+
+    @property
+    def per_cycle(self) -> float:
+        """Bytes in a cycle, an integer where they are whole."""
+        return self.bytes if self.cycles == 1 else self.bytes / self.cycles
+
+    def crossing(self, ports: int, port: int) -> tuple[int, int]:
+        """Return slots, and the bytes that so many crossbar ports of `port` bytes a cycle pass in them."""
+        common = math.gcd(self.bytes, self.cycles * ports)
+        return self.bytes // common, self.cycles * ports // common * port
+
+
 class FloatEnergy(NamedTuple):
     """A multiplication and an addition of floating-point numbers, pJ times 100 at 45 nm (Horowitz, ISSCC 2014)."""
 
@@ -65,10 +97,11 @@ MAX_NUMBER = 1e15  #: of energies, bandwidth, clock and area; our choice: the co
 MAX_WIDTH = 2**16  #: of PEs, words, tiles; our choice: far above any that is built, and products fit 64 bits
 MAX_TILES = 32  #: our choice, as above
 MIN_CLOCK_GHZ = 1e-6  #: our choice, as above: 1 kHz
+MOST_CYCLES = 10_000  #: our choice: in as many DRAM moves whole bytes; exact for clocks of whole MHz up to 10 GHz
 
 NUMBERS = (
     "dram_pj_per_byte", "clock_ghz", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj",
-    "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw",
+    "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw", "channel_gb_per_s",
 )  # fmt: skip  #: the fields that may be any number from 0
 COUNTS = (
     "dram_bytes_per_cycle", "crossbar_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs",
@@ -130,7 +163,15 @@ def light_channels(pe_outputs: int) -> int:
 
 BUFFERS = ("activation", "weight")  #: that a table may be for
 #: fields left out where they are unset
-UNSAID = ("activation_sram", "weight_sram", "dram_kind", "dram_background_mw", "logic")
+UNSAID = (
+    "activation_sram",
+    "weight_sram",
+    "dram_kind",
+    "dram_background_mw",
+    "dram_channels",
+    "channel_gb_per_s",
+    "logic",
+)
 Buffer = Literal["activation", "weight"]
 
 
@@ -176,6 +217,8 @@ class Technology:
     weight_sram: Sram | None = None  #: of the weight buffer, and of a shared buffer the same as activation_sram
     dram_kind: str | None = None  #: which preset the numbers of DRAM are those of (simulator.memory.dram)
     dram_background_mw: float = 0.0  #: of all DRAM, whatever crosses
+    dram_channels: int | None = None  #: of the chip, shared by all cores; None: dram_bytes_per_cycle of each core
+    channel_gb_per_s: float = 0.0  #: of one of them, 10^9 bytes
     logic: Logic | None = None  #: what cores, MACs and interfaces take; None: nothing is said of it
 
     def __post_init__(self) -> None:
@@ -203,6 +246,17 @@ class Technology:
                 raise ValueError(f"technology.{buffer}_sram must be a simulator.Sram or None, got {shown(sram)}")
         if self.dram_kind is not None:
             dram_kind(self.dram_kind)
+        if self.dram_channels is not None:
+            check_count("technology.dram_channels", self.dram_channels, MAX_CHANNELS)
+        if (self.dram_channels is not None) != (self.channel_gb_per_s > 0):
+            raise ValueError(
+                "technology.dram_channels and channel_gb_per_s go together, with a number above 0; "
+                f"got {self.dram_channels} and {self.channel_gb_per_s}"
+            )
+        if not self.rate(1).bytes:
+            raise ValueError(
+                f"technology.channel_gb_per_s must be at least a byte in {MOST_CYCLES} cycles of all channels"
+            )
         if not isinstance(self.logic, Logic | None):
             raise ValueError(f"technology.logic must be a simulator.chip.Logic or None, got {shown(self.logic)}")
         if self.of_logic.idle_pj_per_mac > self.operation_pj:
@@ -213,6 +267,16 @@ class Technology:
 
     def __repr__(self) -> str:
         return changes(self)
+
+    def rate(self, cores: int) -> Rate:
+        """Return how fast DRAM is that so many cores share: its channels, or what each of them has."""
+        if self.dram_channels is None:
+            return Rate(self.dram_bytes_per_cycle * cores)
+        return _shared_rate(self.dram_channels, self.channel_gb_per_s, self.clock_ghz)
+
+    def crossing(self, cores: int) -> tuple[int, int]:
+        """Return slots, and the bytes that pass the crossbar of so many cores in them."""
+        return self.rate(cores).crossing(cores, self.crossbar_bytes_per_cycle)
 
     @property
     def of_logic(self) -> Logic:
@@ -265,3 +329,10 @@ class Technology:
     def sram_area_mm2(self, capacity_bytes: int) -> float:
         """Area by the formula of a buffer of this capacity, mm2."""
         return self.sram_mm2_per_mb * capacity_bytes / MiB
+
+
+@lru_cache(maxsize=256)
+def _shared_rate(channels: int, gb_per_s: float, clock_ghz: float) -> Rate:
+    """Return the bytes of all channels in some cycles: decimals as they are written, at most MOST_CYCLES."""
+    exact = channels * Fraction(str(gb_per_s)) / Fraction(str(clock_ghz))
+    return Rate(*exact.limit_denominator(MOST_CYCLES).as_integer_ratio())

@@ -38,8 +38,7 @@ def bounds_of(rules: PricingRules, accelerator: Accelerator, least_bytes: int) -
     245,511,168 computing
     138,495,720 off-chip traffic
     """
-    port = accelerator.dram_bytes_per_cycle
-    found = [Bound(sum(rules.cycles) * port, "computing"), Bound(least_bytes, "off-chip traffic")]
+    found = [Bound(accelerator.rate.slots(sum(rules.cycles)), "computing"), Bound(least_bytes, "off-chip traffic")]
     last = late_weights(rules, accelerator)
     return tuple(sorted([*found, *([last] if last else [])], key=lambda bound: -bound.slots))
 
@@ -53,7 +52,7 @@ def late_weights(rules: PricingRules, accelerator: Accelerator) -> Bound | None:
     their weights have been loaded. Layers that may share a nest, or groups of channels, with u do not count: there
     weights come and go before T.
     """
-    network, port = rules.geometry.network, accelerator.dram_bytes_per_cycle
+    network, rate = rules.geometry.network, accelerator.rate
     count = len(network.layers)
     weights, cycles = rules.geometry.weight_bytes, rules.cycles
     shared = accelerator.activation_capacity if accelerator.is_shared else accelerator.weight_capacity
@@ -70,7 +69,7 @@ def late_weights(rules: PricingRules, accelerator: Accelerator) -> Bound | None:
             for v in range(u + 1, count)
             if before[v] >> u & 1 and not together[u] >> v & 1 and min(rules.most_groups[u], rules.most_groups[v]) == 1
         ]
-        start = max(port * sum(cycles[v] for v in upto), sum(weights[v] for v in upto))
+        start = max(rate.slots(sum(cycles[v] for v in upto)), sum(weights[v] for v in upto))
         slots = start + max(0, sum(weights[v] for v in behind) - capacity)
         if best is None or slots > best.slots:
             best = Bound(slots, f"weights behind {network.layers[u].name}")

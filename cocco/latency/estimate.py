@@ -26,7 +26,7 @@ class Piece(NamedTuple):
 
 def pieces_of(price: Price, first_weights: int, chip: Accelerator) -> list[Piece]:
     """Return the pieces of a step; first_weights: of the layer that computes first."""
-    cores, computing = chip.cores, price.compute_cycles * chip.dram_bytes_per_cycle
+    cores, computing = chip.cores, chip.rate.slots(price.compute_cycles)
     if chip.is_shared:
         free = chip.activation_capacity - price.kept_bytes - price.activation_bytes - price.weight_bytes
     else:

@@ -112,7 +112,7 @@ def _chip_mm2(chip: Accelerator, logic: Logic) -> float:
     else:
         buffers = array.sram_area_mm2(chip.buffer_bytes)
     each = (cores * logic.core_mm2, cores * pes * logic.pe_mm2, cores * (pes * lanes) * logic.mac_mm2, cores * buffers)
-    phys = chip.channels * (logic.phy_of(array.dram_kind) or 0.0)
+    phys = (array.dram_channels or cores) * (logic.phy_of(array.dram_kind) or 0.0)
     total: float = 0
     for part in (*each, cores * logic.port_mm2 if cores > 1 else 0.0, phys):  # left to right
         total += part

@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from workloads.errors import shown
 
+MAX_CHANNELS = 2**12  #: our choice: far above what is built
+
 
 class Dram(NamedTuple):
     """One channel of a kind of DRAM.
@@ -30,9 +32,9 @@ class Dram(NamedTuple):
         """Energy of a byte, pJ."""
         return self.pj_per_bit * 8
 
-    def bytes_per_cycle(self, clock_ghz: float, channels: int = 1) -> int:
-        """Return the whole bytes that so many channels move in a cycle of the accelerator; at least 1."""
-        return max(1, int(channels * self.gigabytes_per_second / clock_ghz))
+    def bytes_per_cycle(self, clock_ghz: float) -> int:
+        """Return the whole bytes that a channel moves in a cycle of the accelerator; at least 1."""
+        return max(1, int(self.gigabytes_per_second / clock_ghz))
 
 
 DRAM_KINDS = {
@@ -73,8 +75,8 @@ def dram_kind(name: object) -> Dram:
     return DRAM_KINDS[name]
 
 
-def fields_of(kind: str, clock_ghz: float, channels: int = 1) -> dict[str, Any]:
-    """Return the fields of a Technology whose cores have so many channels of a kind each."""
+def fields_of(kind: str, clock_ghz: float) -> dict[str, Any]:
+    """Return the fields of a Technology whose cores have a channel of a kind each."""
     found = dram_kind(kind)
-    rate = found.bytes_per_cycle(clock_ghz, channels)
+    rate = found.bytes_per_cycle(clock_ghz)
     return {"dram_kind": kind, "dram_pj_per_byte": found.pj_per_byte, "dram_bytes_per_cycle": rate}

@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from simulator.memory.dram import DRAM_KINDS, dram_kind, fields_of
+from simulator.memory.dram import DRAM_KINDS, MAX_CHANNELS, dram_kind, fields_of
 from simulator.memory.reading import find_table, shipped
 from simulator.memory.sram import Sram
 from simulator.memory.table import COLUMNS, MAX_NUMBER, SramRow, SramTable
@@ -19,7 +19,6 @@ from workloads.errors import check_count, shown
 SRAM = tuple(each.name for each in fields(Sram))
 DRAM = ("kind", "channels", "pj_per_bit", "gigabytes_per_second", "background_mw")
 TABLE = ("name", "source", "rows")
-MAX_CHANNELS = 2**12  #: of a core; our choice: far above what is built
 
 
 def sram_said(path: str | PathLike[str], content: object) -> Sram:
@@ -42,7 +41,7 @@ def sram_said(path: str | PathLike[str], content: object) -> Sram:
 def dram_said(content: object, clock_ghz: float) -> dict[str, Any]:
     """Return the fields of a Technology for the DRAM of a file: a kind, or a mapping with what differs from it.
 
-    Raises ValueError, one line.
+    Channels are those of the chip; without their number each core has one. Raises ValueError, one line.
     """
     if isinstance(content, str):
         content = {"kind": content}
@@ -50,16 +49,20 @@ def dram_said(content: object, clock_ghz: float) -> dict[str, Any]:
         kinds = ", ".join(DRAM_KINDS)
         raise ValueError(f"dram is {shown(content)}; it must be one of {kinds}, or a mapping with {', '.join(DRAM)}")
     check_keys("dram", content, DRAM)
-    kind, channels = content.get("kind"), content.get("channels", 1)
-    check_count("dram.channels", channels, MAX_CHANNELS)
-    found: dict[str, Any] = {} if kind is None else fields_of(kind, clock_ghz, channels)
+    kind, channels = content.get("kind"), content.get("channels")
+    found: dict[str, Any] = {} if kind is None else fields_of(kind, clock_ghz)
+    rate = None if kind is None else dram_kind(kind).gigabytes_per_second
     if "pj_per_bit" in content:
         found["dram_pj_per_byte"] = 8 * _number("dram.pj_per_bit", content["pj_per_bit"])
     if "gigabytes_per_second" in content:
-        rate = _number("dram.gigabytes_per_second", content["gigabytes_per_second"]) * channels
+        rate = _number("dram.gigabytes_per_second", content["gigabytes_per_second"])
         found["dram_bytes_per_cycle"] = max(1, math.floor(rate / clock_ghz))
-    if kind is None and "channels" in content and "gigabytes_per_second" not in content:
-        raise ValueError("dram.channels needs a kind, or gigabytes_per_second of one channel")
+    if "channels" in content:
+        check_count("dram.channels", channels, MAX_CHANNELS)
+        if rate is None:
+            raise ValueError("dram.channels needs a kind, or gigabytes_per_second of one channel")
+        found |= {"dram_channels": channels, "channel_gb_per_s": rate}
+        found.pop("dram_bytes_per_cycle", None)
     if "background_mw" in content:
         found["dram_background_mw"] = _number("dram.background_mw", content["background_mw"])
     return found

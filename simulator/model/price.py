@@ -49,10 +49,10 @@ class Price(NamedTuple):
         return self.ema_weight_bytes + self.ema_input_bytes + self.ema_output_bytes
 
     def slots(self, cores: int, technology: Technology) -> int:
-        """Return the longest of computing, DRAM and crossbar, in cycles times DRAM bytes per cycle of all cores."""
-        port = technology.dram_bytes_per_cycle
-        crossing = -(-self.crossbar_bytes * port // technology.crossbar_bytes_per_cycle)
-        return max(self.compute_cycles * port * cores, self.ema_bytes, crossing)
+        """Return the longest of computing, DRAM and crossbar, in the time that DRAM takes for a byte (Rate)."""
+        slots, passing = technology.crossing(cores)
+        crossing = -(-self.crossbar_bytes * slots // passing)
+        return max(technology.rate(cores).slots(self.compute_cycles), self.ema_bytes, crossing)
 
     def idle(self, macs: int) -> int:
         """Return the cycles in which MACs do nothing while the cores compute; macs: those of all cores."""

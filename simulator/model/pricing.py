@@ -223,7 +223,7 @@ class SubgraphModel(Holding):
         prices = []
         for way in self.loop_ways:
             cycles = rules.crew.looped_cycles(way)
-            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles, self.operations, rules.bandwidth))
+            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles, self.operations, rules.rate))
             prices += [] if plan is None else [self.looped(way, plan)]
         if prices:
             return min(prices, key=lambda price: self._rank(price, goal))

@@ -118,7 +118,7 @@ class Simulation:
         return self.priced.accelerator
 
     @property
-    def slots_per_cycle(self) -> int:
+    def slots_per_cycle(self) -> float:
         """DRAM bytes per cycle of all cores."""
         return self.accelerator.dram_bytes_per_cycle
 
@@ -245,7 +245,7 @@ def simulate_priced(priced: PricedPartition, lookahead: int | None = None) -> Si
     prices = [price for price in priced.prices if isinstance(price, Price)]
     if len(prices) < len(priced.prices):
         raise ValueError(f"the partition of {priced.network.name!r} cannot run, so it has no latency")
-    courses = [course_of(*each, priced.accelerator.dram_bytes_per_cycle) for each in zip(priced.models, prices)]
+    courses = [course_of(*each, priced.accelerator.rate) for each in zip(priced.models, prices)]
     work = work_of(priced, prices, courses)
     ahead = len(prices) if lookahead is None else lookahead
     runs = (Schedule(work, ahead, stores_first) for stores_first in (False, True))

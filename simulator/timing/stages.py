@@ -16,6 +16,7 @@ from simulator.model.pricing import SubgraphModel
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import ROWS, Subgraph
 from simulator.model.subgraph.updates import starts_full
+from simulator.technology import Rate
 from simulator.timing.course import Course, Stage
 from simulator.timing.crossing import crossing_of
 from simulator.timing.loops import loop_course
@@ -26,15 +27,15 @@ MOST_EVENTS = 10_000  #: of one subgraph; our choice: beyond it neighbouring row
 Rows = dict[int, int]  #: by tensor id, the rows that exist
 
 
-def course_of(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
+def course_of(model: SubgraphModel, price: Price, rate: Rate) -> Course:
     """Return the stages of a priced subgraph. Bytes and slots add up to those of the price."""
     if price.loops is None:
-        return held_course(model, price, slots_per_cycle)
+        return held_course(model, price, rate)
     loops, layers = model.loop_way(price).loops, model.subgraph.layers
-    course = loop_course(loops, price.loops, layers[-1], price.compute_cycles * slots_per_cycle, MOST_STEPS)
+    course = loop_course(loops, price.loops, layers[-1], rate.slots(price.compute_cycles), MOST_STEPS)
     if len(layers) > 1:
         cycles = model.layer_cycles(price)
-        return of_all_layers(course, {v: cycles[v] * slots_per_cycle for v in layers})
+        return of_all_layers(course, {v: rate.slots(cycles[v]) for v in layers})
     return with_crossing(course, model, price, loops.team.shared) if price.crossbar_bytes else course
 
 
@@ -80,8 +81,7 @@ class Crossing:
     """What crosses between cores for a subgraph, in bytes and slots that add up to those of its price."""
 
     def __init__(self, model: SubgraphModel, price: Price) -> None:
-        technology = model.subgraph.geometry.technology
-        self.port, self.width = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+        self.port, self.width = model.subgraph.geometry.technology.crossing(model.rules.cores)
         self.sizes = crossing_of(model, price) if price.crossbar_bytes else {}
         self.total = price.crossbar_bytes
         self.before = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))  #: bytes of the layers before
@@ -101,11 +101,11 @@ class Crossing:
         return tuple(found)
 
 
-def held_course(model: SubgraphModel, price: Price, slots_per_cycle: int) -> Course:
+def held_course(model: SubgraphModel, price: Price, rate: Rate) -> Course:
     """Return the row operations of a subgraph whose weights and regions are all held."""
     subgraph, held, way = model.subgraph, model.residency(price), model.way(price)
     height = subgraph.geometry.extent[ROWS]
-    slots = {v: cycles * slots_per_cycle for v, cycles in model.layer_cycles(price).items()}
+    slots = {v: rate.slots(cycles) for v, cycles in model.layer_cycles(price).items()}
     done = row_operations(subgraph, held.tiling)
     rows = {u: way.samples * way.row_bytes(u) for u in subgraph.tensors}
     steps = list(zip([dict.fromkeys(subgraph.tensors, 0), *done], done))

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 
 from simulator.evaluate import Evaluation, check_evaluation
 from simulator.subgraph_cost import SubgraphCost
+from simulator.technology import Rate
 from simulator.views.occupancy import Occupancy, occupancies
 from workloads.network.network import Network
 
@@ -61,7 +62,7 @@ class Timeline:
 
     network: str
     prefetch: bool  #: whether it is the run that can be executed, with next weights loaded early; else the paper's sums
-    slots_per_cycle: int  #: DRAM bytes per cycle of all cores
+    slots_per_cycle: float  #: DRAM bytes per cycle of all cores
     spans: tuple[Span, ...]
     held: tuple[Held, ...]
 
@@ -125,26 +126,26 @@ def timeline(network: Network, evaluation: Evaluation, prefetch: bool = False) -
 
 def _summed(evaluation: Evaluation, kept: tuple[Occupancy, ...]) -> tuple[list[Span], list[Held]]:
     """Return the spans of the paper's sums, and what is held."""
-    bandwidth, now = evaluation.accelerator.dram_bytes_per_cycle, 0
-    technology = evaluation.accelerator.technology
+    accelerator, now = evaluation.accelerator, 0
+    rate, (slots, passing) = accelerator.rate, accelerator.technology.crossing(accelerator.cores)
     spans: list[Span] = []
     held: list[Held] = []
     for i, cost in enumerate(evaluation.subgraphs):
-        crossing = -(-cost.crossbar_bytes * technology.dram_bytes_per_cycle // technology.crossbar_bytes_per_cycle)
-        stop = now + max(cost.compute_cycles * bandwidth, cost.ema_bytes, crossing)
-        spans += _spans(i, cost, now, stop, bandwidth)
+        crossing = -(-cost.crossbar_bytes * slots // passing)
+        stop = now + max(rate.slots(cost.compute_cycles), cost.ema_bytes, crossing)
+        spans += _spans(i, cost, now, stop, rate)
         spans.append(Span("crossbar", i, stop - crossing, stop, cost.crossbar_bytes))
         held.append(Held(now, kept[i], 0))
         now = stop
     return spans, [*held, Held(now, Occupancy(0, 0, 0), 0)]
 
 
-def _spans(i: int, cost: SubgraphCost, start: int, stop: int, bandwidth: int) -> list[Span]:
+def _spans(i: int, cost: SubgraphCost, start: int, stop: int, rate: Rate) -> list[Span]:
     """Return the spans of one subgraph; weights come before inputs."""
     loaded = start + cost.ema_weight_bytes
     return [
         Span("subgraph", i, start, stop, cost.ema_bytes),
-        Span("compute", i, stop - cost.compute_cycles * bandwidth, stop, 0),
+        Span("compute", i, stop - rate.slots(cost.compute_cycles), stop, 0),
         Span("weights", i, start, loaded, cost.ema_weight_bytes),
         Span("inputs", i, loaded, loaded + cost.ema_input_bytes, cost.ema_input_bytes),
         Span("outputs", i, stop - cost.ema_output_bytes, stop, cost.ema_output_bytes),

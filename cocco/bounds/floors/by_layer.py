@@ -58,7 +58,7 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     sizes = [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
     if "latency-sum" in problem.objective.metrics:
-        computing = [cycles * machine.dram_bytes_per_cycle for cycles in rules.cycles]
+        computing = [rules.rate.least(cycles) for cycles in rules.cycles]
         if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
             rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
             crossings = [row._replace(slots=0) for row in crossings]

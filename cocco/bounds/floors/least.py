@@ -54,7 +54,7 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
         weight_buffer_bytes=traffic.weights + buffered.weights,
         crossbar_bytes=0,
         operations=batch * sum(geometry.operations),
-        slots=max(sum(rules.cycles) * accelerator.dram_bytes_per_cycle, ema),
+        slots=max(rules.rate.slots(sum(rules.cycles)), ema),
         operation_extra=batch * sum(geometry.operation_extra),
         idle=idle_cycles(rules.idle_macs, sum(rules.cycles), batch * sum(geometry.operations)),
     )

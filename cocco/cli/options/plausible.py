@@ -32,7 +32,11 @@ def implausible(technology: Technology) -> Iterator[str]:
         if not least <= value <= most:
             yield f"{name} {value:g} is not from {least:g} to {most:g} {unit}, as hardware has it; priced as it is"
     rate, least = technology.dram_bytes_per_cycle * technology.clock_ghz, GIGABYTES[0]
-    if USUAL["clock_ghz"][0] <= technology.clock_ghz <= USUAL["clock_ghz"][1] and not least <= rate <= GIGABYTES[1]:
+    if (
+        technology.dram_channels is None
+        and USUAL["clock_ghz"][0] <= technology.clock_ghz <= USUAL["clock_ghz"][1]
+        and not least <= rate <= GIGABYTES[1]
+    ):
         yield f"DRAM of {rate:g} GB/s for each core is not from {least:g} to {GIGABYTES[1]:g}, as hardware has it"
     pes = technology.pe_rows * technology.pe_columns
     if pes > MOST_PES:

@@ -128,10 +128,11 @@ cdef class Kernel:
         self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
         self.machine.cores, self.machine.batch = rule.cores, rule.batch
         self.machine.max_regions = rule.max_regions or 0
-        self.machine.bandwidth = problem.accelerator.dram_bytes_per_cycle
+        self.machine.bandwidth, self.machine.per = rule.rate
+        self.machine.per_cycle = rule.rate.per_cycle
         technology = problem.accelerator.technology
         self.machine.alignment = technology.channel_alignment
-        self.machine.port, self.machine.crossbar_port = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+        self.machine.port, self.machine.crossbar_port = technology.crossing(rule.cores)
         self.machine.has_loops = rule.has_loop_orders
         self.machine.metric = ("ema", "energy", "latency-sum").index(rule.metric)
         self.machine.crossbar = technology.crossbar_pj_per_byte
@@ -141,7 +142,7 @@ cdef class Kernel:
             rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
         ways += [problem.rules[i].loop_ways(layers) for i, layers in _nests_of(problem)]  # of one core, one each
-        self.loops = LoopLayers([way.loops for each in ways for way in each])
+        self.loops = LoopLayers([way.loops for each in ways for way in each], "bands", self.machine.port)
         self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
         self.net.loop_cycles = self._hold([rule.crew.looped_cycles(way) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)

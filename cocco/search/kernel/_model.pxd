@@ -42,9 +42,11 @@ cdef struct Machine:  # what PricingRules holds
     i64 teams           # of cores, with samples of their own
     i64 bands           # cores of a team
     i64 max_regions     # 0: no limit
-    i64 bandwidth       # DRAM bytes per cycle of all cores
-    i64 port            # and of one
-    i64 crossbar_port   # bytes per cycle of the crossbar, by the rule of Price.slots
+    i64 bandwidth       # DRAM bytes of all cores
+    i64 per             # in so many cycles
+    double per_cycle
+    i64 port            # slots, and the bytes that cross in them: simulator.technology.Technology.crossing
+    i64 crossbar_port
     i64 alignment       # channels of a layout word (this and the next: simulator.technology.Technology)
     i64 lane_count      # different numbers of lanes along the columns
     i64* lanes

@@ -47,8 +47,8 @@ def needs_big_integers(problem: Problem) -> bool:
 def most_counted(problem: Problem) -> int:
     """Return an upper bound of any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
-    of_cycle = max(machine.dram_bytes_per_cycle, machine.idle_macs)
-    crossing = machine.technology.dram_bytes_per_cycle if machine.cores > 1 else 1  # its slots
+    of_cycle = max(machine.rate.bytes, machine.idle_macs)
+    crossing = machine.technology.crossing(machine.cores)[0] if machine.cores > 1 else 1  # its slots
     for rules in problem.rules:
         geometry = rules.geometry
         area = max(h * w for h, w in zip(*geometry.extent))

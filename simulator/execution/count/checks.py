@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
 from typing import Literal
 
 from simulator.accelerator import Accelerator
 from simulator.execution.count.count import Count
 from simulator.memory.table import SramRow
+from simulator.technology import MOST_CYCLES
 
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
@@ -50,12 +53,26 @@ def slots_of(count: Count, accelerator: Accelerator) -> int | None:
 
     In slots: in each slot the DRAM of all cores moves one byte.
     """
-    ema, technology = _ema(count), accelerator.technology
+    ema = _ema(count)
     if ema is None or count.compute_cycles is None or count.crossbar_bytes is None:
         return None
-    port, crossbar = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
-    crossing = -(-count.crossbar_bytes * port // crossbar)  # bytes / (cores * crossbar) cycles, of cores * port slots
-    return max(count.compute_cycles * accelerator.cores * port, ema, crossing)
+    per_cycle = bytes_per_cycle(accelerator)
+    crossing = count.crossbar_bytes * per_cycle / (accelerator.cores * accelerator.technology.crossbar_bytes_per_cycle)
+    return max(ceil(count.compute_cycles * per_cycle), ema, ceil(crossing))
+
+
+def bytes_per_cycle(accelerator: Accelerator) -> Fraction:
+    """Return what the DRAM of all cores moves in a cycle: the channels that they share, or the port of each."""
+    said = accelerator.technology
+    if said.dram_channels is None:
+        return Fraction(accelerator.cores * said.dram_bytes_per_cycle)
+    exact = Fraction(str(said.channel_gb_per_s)) * said.dram_channels / Fraction(str(said.clock_ghz))
+    return exact.limit_denominator(MOST_CYCLES)
+
+
+def number_of(ratio: Fraction) -> float:
+    """Return a ratio as a number, an integer where it is whole."""
+    return ratio.numerator if ratio.denominator == 1 else ratio.numerator / ratio.denominator
 
 
 def idle_of(count: Count, accelerator: Accelerator) -> int | None:
@@ -97,7 +114,7 @@ def numbers(count: Count, accelerator: Accelerator, slots: int | None, idle: int
     for term in terms.values():  # left to right: from Python 3.12 on `sum` corrects rounding
         energy = None if energy is None or term is None else energy + term
     named = {f"energy_{name}_pj": term for name, term in terms.items()}
-    latency = None if slots is None else slots / (accelerator.cores * technology.dram_bytes_per_cycle)
+    latency = None if slots is None else slots / number_of(bytes_per_cycle(accelerator))
     return {**count._asdict(), "ema_bytes": ema, **named, "energy_pj": energy, "latency_cycles": latency}
 
 
@@ -107,7 +124,7 @@ def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
     A milliwatt is a picojoule per nanosecond.
     """
     technology, cores = accelerator.technology, accelerator.cores
-    per_ns = technology.dram_bytes_per_cycle * cores * technology.clock_ghz  # slots
+    per_ns = number_of(bytes_per_cycle(accelerator)) * technology.clock_ghz  # slots
     found: dict[str, Number] = {}
     if technology.activation_sram is not None or technology.weight_sram is not None:
         power = cores * accelerator.activation_sram.leakage_mw / per_ns

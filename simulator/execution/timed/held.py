@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import NamedTuple
 
 from simulator.accelerator import Accelerator
 from simulator.execution.cores.count import derive_team, layer_cycles, samples_of
 from simulator.execution.cores.team import Team
 from simulator.execution.count.array import array_cycles, works_of
+from simulator.execution.count.checks import bytes_per_cycle
 from simulator.execution.count.count import Count, Plan
 from simulator.execution.count.layer_facts import position_bytes, row_bytes, weight_bytes
 from simulator.execution.count.part import COLUMNS, ROWS, Part
@@ -70,16 +72,16 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
 
 def _held(part: Part, plan: Plan, accelerator: Accelerator) -> _Held:
     technology = accelerator.technology
-    per_cycle = accelerator.cores * technology.dram_bytes_per_cycle
+    per_cycle = bytes_per_cycle(accelerator)
     if accelerator.cores > 1:
         team = derive_team(part, plan, accelerator)
         cycles, samples = layer_cycles(team, technology), max(samples_of(plan, accelerator))
-        return _with_rows(team.scheme, team, {v: samples * each * per_cycle for v, each in cycles.items()})
+        return _with_rows(team.scheme, team, {v: ceil(samples * each * per_cycle) for v, each in cycles.items()})
     one = part if plan.channel_groups == 1 else group_of(part, plan.channel_groups)
     scheme = derive_scheme(one, plan.tile, technology.channel_alignment, plan.at_once)
     often = accelerator.batch * plan.channel_groups
     cycles = {v: sum(array_cycles(work, technology) for work in works_of(one.network, v)) for v in one.layers}
-    found = _with_rows(scheme, None, {v: often * each * per_cycle for v, each in cycles.items()})
+    found = _with_rows(scheme, None, {v: ceil(often * each * per_cycle) for v, each in cycles.items()})
     if one is part:
         return found
     names = {one.network.index[part.name(u)]: u for u in part.tensors}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from simulator.accelerator import Accelerator
-from simulator.execution.count.checks import Check, check_memory
+from simulator.execution.count.checks import Check, bytes_per_cycle, check_memory, number_of
 from simulator.execution.count.count import Plan, kept_bytes
 from simulator.execution.count.layer_facts import with_experts
 from simulator.execution.count.miss import Miss
@@ -67,10 +67,11 @@ def judge_run(
         )
         for u, first, last in intervals
     ]
-    ports = technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle
+    per_cycle = bytes_per_cycle(accelerator)
+    crossing = per_cycle / (accelerator.cores * technology.crossbar_bytes_per_cycle)  # slots of a byte
     names = [tensor.name for tensor in network.tensors]
-    replay = Replay(list(_needs(network, accelerator, steps, intervals)), kept, names, run, ports)
-    return Replayed(replay.end / (accelerator.cores * ports[0]), _memories(replay, accelerator))
+    replay = Replay(list(_needs(network, accelerator, steps, intervals)), kept, names, run, crossing.as_integer_ratio())
+    return Replayed(replay.end / number_of(per_cycle), _memories(replay, accelerator))
 
 
 def _needs(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from math import ceil
 
 from simulator.accelerator import Accelerator
+from simulator.execution.count.checks import bytes_per_cycle
 from simulator.execution.count.count import Count, Plan
 from simulator.execution.count.layer_facts import size_bytes
 from simulator.execution.count.part import Part
@@ -40,7 +42,7 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     run = _steps(part, plan, accelerator)
     number = sum(1 for _ in run())
     found = list(together(run(), 1 if number <= MOST else -(-number // STEPS)))
-    slots = (count.compute_cycles or 0) * accelerator.cores * accelerator.technology.dram_bytes_per_cycle
+    slots = ceil((count.compute_cycles or 0) * bytes_per_cycle(accelerator))
     network, last, batch = part.network, part.layers[-1], accelerator.batch
     sources = tuple((u, network.tensors[u].height) for u in part.loaded)
     arriving = batch * sum(size_bytes(network, u) for u in part.loaded if u in part.lies.on_chip)

@@ -49,7 +49,7 @@ class Piece(NamedTuple):
 class Replay:
     """A run of steps, replayed; raises Miss at the first thing that cannot be.
 
-    names: of the layers; ports: (DRAM, crossbar) bytes per cycle of a core.
+    names: of the layers; ports: slots, and the bytes that may cross in them.
     """
 
     def __init__(

@@ -36,6 +36,7 @@ cdef struct LoopGoal:
     double idle
     i64 macs
     i64 unused
+    i64 per
 
 
 cdef struct Best:

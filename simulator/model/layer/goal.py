@@ -12,7 +12,7 @@ from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.on_cores import added, shared, together
 from simulator.model.layer.orders import LoopPlan, LoopTotals, Moved, totals_of
-from simulator.technology import OPERATION_UNITS, Technology
+from simulator.technology import OPERATION_UNITS, Rate, Technology
 
 SHARED = None  #: room for weights where they share the memory of the activations
 SAME = None  #: pJ to write a byte where it takes as much as to read one
@@ -96,19 +96,21 @@ class Goal(NamedTuple):
     activation_write: float | None = SAME
     weights_write: float | None = SAME
     static: float = 0.0  #: per slot (cost.Totals)
-    slots: int = 0  #: that computing takes; only looked at where something leaks, or time is to be least
+    slots: int = 0  #: that computing takes, times rate.cycles; only looked at where time or what leaks counts
     crossbar: float = 0.0
-    widths: tuple[int, int] = (1, 1)  #: bytes per cycle of a port to DRAM, and of one of the crossbar
+    widths: tuple[int, int] = (1, 1)  #: slots, and the bytes that cross between cores in them; of one core, rate.bytes
     operation: float = 0.0  #: pJ of an operation that not every order of a layer has
     idle: float = 0.0  #: pJ of a MAC that has nothing to do in a cycle of computing
     macs: int = 0  #: of all cores, if that is anything
     unused: int = 0  #: cycles of MACs without an operation, in every order of a layer; below 0 where there are more
 
-    def of_cycles(self, cycles: int, operations: int, bandwidth: int) -> Goal:
-        """Return the goal for a layer whose computing takes these cycles; bandwidth: slots of each."""
+    per: int = 1  #: rate.cycles (simulator.technology.Rate)
+
+    def of_cycles(self, cycles: int, operations: int, rate: Rate) -> Goal:
+        """Return the goal for a layer whose computing takes these cycles."""
         if not (self.static or self.macs or self.metric == LATENCY):
             return self
-        return self._replace(slots=cycles * bandwidth, unused=self.macs * cycles - operations)
+        return self._replace(slots=cycles * rate.bytes, unused=self.macs * cycles - operations)
 
 
 def ema_of(moving: Moving) -> int:
@@ -119,6 +121,8 @@ def ema_of(moving: Moving) -> int:
 def least_slots(goal: Goal, moving: LoopTotals) -> int:
     """Return the least slots that moving these bytes and computing take."""
     computing = goal.slots + moving.again_cycles * goal.widths[0]
+    if goal.per > 1:
+        computing = ceil_div(computing, goal.per)
     return max(computing, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
 
 
@@ -221,7 +225,13 @@ def may_win(at: Place, weight_reads: int, input_reads: int, traffic: int, weight
 
 
 def goal_of(
-    metric: Metric, technology: Technology, activation: SramRow, weights: SramRow, static: Sequence[float], macs: int
+    metric: Metric,
+    technology: Technology,
+    activation: SramRow,
+    weights: SramRow,
+    static: Sequence[float],
+    cores: int,
+    macs: int,
 ) -> Goal:
     """Return what to minimize with these buffers, without the cycles of a layer; static: pJ per slot by part.
 
@@ -232,8 +242,9 @@ def goal_of(
         metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
         activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background + logic,
         crossbar=technology.crossbar_pj_per_byte,
-        widths=(technology.dram_bytes_per_cycle, technology.crossbar_bytes_per_cycle),
+        widths=technology.crossing(cores),
         operation=technology.operation_pj,
         idle=technology.of_logic.idle_pj_per_mac,
         macs=macs,
+        per=technology.rate(cores).cycles,
     )  # fmt: skip

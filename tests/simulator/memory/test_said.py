@@ -64,10 +64,10 @@ def test_a_path_is_relative_to_the_file(tmp_path):
         ("gddr6", {"dram_kind": "gddr6", "dram_pj_per_byte": 60.0, "dram_bytes_per_cycle": 28}),
         (
             "{kind: lpddr4x, channels: 2}",
-            {"dram_kind": "lpddr4x", "dram_pj_per_byte": 64.0, "dram_bytes_per_cycle": 17},
+            {"dram_kind": "lpddr4x", "dram_pj_per_byte": 64.0, "dram_channels": 2, "channel_gb_per_s": 8.5},
         ),
         ("{pj_per_bit: 4, background_mw: 30}", {"dram_pj_per_byte": 32.0, "dram_background_mw": 30}),
-        ("{gigabytes_per_second: 10.9, channels: 3}", {"dram_bytes_per_cycle": 32}),
+        ("{gigabytes_per_second: 10.9}", {"dram_bytes_per_cycle": 10}),
     ],
 )
 def test_dram_by_kind_or_number(tmp_path, said, fields):
@@ -75,10 +75,12 @@ def test_dram_by_kind_or_number(tmp_path, said, fields):
 
 
 def test_bandwidth_follows_the_clock_and_numbers_of_the_technology_come_first(tmp_path):
-    """56 GB/s in two channels at 2 GHz: 28 bytes a cycle."""
+    """56 GB/s in two channels at 2 GHz: 28 bytes a cycle, of all cores; a channel for each of them: 14."""
     text = "shared_buffer: 1MB\ndram: {kind: gddr6, channels: 2}\ntechnology: {clock_ghz: 2.0, dram_pj_per_byte: 1}\n"
     found = read(tmp_path, text).technology
-    assert (found.dram_bytes_per_cycle, found.dram_pj_per_byte) == (28, 1)
+    assert (found.rate(2).per_cycle, found.dram_pj_per_byte) == (28, 1)
+    apart = read(tmp_path, text.replace(", channels: 2", "")).technology
+    assert apart.rate(2).per_cycle == 2 * 14
 
 
 def test_every_kind_has_a_source():

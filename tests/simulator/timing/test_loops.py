@@ -16,6 +16,7 @@ from simulator.model.layer.loops import loop_layer
 from simulator.model.layer.orders import Loops
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
+from simulator.technology import Rate
 from simulator.timing.loops import loop_course, moves_of
 from simulator.timing.schedule import Schedule
 from simulator.timing.stages import course_of
@@ -293,7 +294,7 @@ def test_a_priced_layer_in_a_loop_order_has_the_stages_of_its_loops(batch):
     rules = PricingRules(Geometry(network), Accelerator(shared_buffer=2**17, batch=batch), "exact")
     model, layer = SubgraphModel(rules, [3]), loop_layer(network, 3, batch)
     price = model.price(2**17, 0)
-    assert price.loops is not None and course_of(model, price, 16) == loop_course(
+    assert price.loops is not None and course_of(model, price, Rate(16)) == loop_course(
         layer, price.loops, 3, 16 * price.compute_cycles, MOST
     )
 
@@ -302,7 +303,7 @@ def test_layers_dealt_to_cores_take_all_their_traffic_in_their_stages():
     """What comes, goes and crosses in the stages of random loop orders on several cores is that of their price."""
     for seed in range(15):
         for _, chip, model, price in random_loops(seed):
-            course = course_of(model, price, chip.dram_bytes_per_cycle)
+            course = course_of(model, price, chip.rate)
             assert sum(stage.input_bytes for stage in course.stages) == price.ema_input_bytes
             assert sum(stage.output_bytes for stage in course.stages) == price.ema_output_bytes
             assert sum(size for stage in course.stages for _, size in stage.weights) == price.ema_weight_bytes

@@ -10,6 +10,7 @@ from simulator.mapping.mappers import Enumerate
 from simulator.memory.dram import DRAM_KINDS
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
+from simulator.technology import CLOCK_GHZ
 from simulator.units import AREA, POWER
 
 CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
@@ -94,6 +95,8 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
         f"  chip price              ${money.chip:,.2f} for die and package{dram}",
         f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
     ]
+    if accelerator.technology.clock_ghz != CLOCK_GHZ:
+        lines.append(f"  energies                do not know the clock: they are those at {CLOCK_GHZ:g} GHz")
     if logic.node and (accelerator.has_tables or logic.node != SRAM_NODE):
         tables = {memory.table.name for memory in _srams(accelerator)} or {f"the formula at {SRAM_NODE}"}
         lines.append(f"  areas are mixed         logic at {logic.node}, buffers by {', '.join(sorted(tables))}")

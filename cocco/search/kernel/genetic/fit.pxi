@@ -225,7 +225,7 @@ cdef inline double metric_of(Goal* goal, Machine* m, i64 metric, i64 first, i64 
         return <double>row.ema
     if metric == 1:
         return energy_of(goal, first, second, row)
-    return <double>row.slots / <double>m.bandwidth
+    return <double>row.slots / m.per_cycle
 
 
 cdef inline double objective_of(Goal* goal, Machine* m, i64 first, i64 second, Row* row) noexcept nogil:

@@ -86,7 +86,7 @@ cdef double cost_by(Goal* goal, Machine* m, Keeping* k, Row* row, i64 first, i64
         return <double>row.ema
     if k.by == 1:
         return energy_of(goal, first, second, row)
-    return <double>row.slots / <double>m.bandwidth
+    return <double>row.slots / m.per_cycle
 
 
 cdef int keep_tensors_of(

@@ -11,7 +11,7 @@ cdef int settle(
     if k.by == 1:
         crossing = goal.dram + (goal.sram[0][first].read + goal.sram[0][first].write) / 2.0
     elif k.by == 2:
-        crossing = 1.0 / <double>m.bandwidth
+        crossing = 1.0 / m.per_cycle
     for stay in range(p.stay_count):
         reserve(k, stay, 1)
     k.key_start[0] = 0

@@ -178,7 +178,7 @@ cdef int price_in_loops(
     goal.activation, goal.activation_write = memory.activation_pj.read, memory.activation_pj.write
     goal.weights, goal.weights_write = memory.weight_pj.read, memory.weight_pj.write
     goal.static, goal.slots = memory.static_pj, cycles * m.bandwidth
-    goal.idle, goal.macs = m.idle, m.idle_macs
+    goal.idle, goal.macs, goal.per = m.idle, m.idle_macs, m.per
     best.found = best.area = 0
     if before is not NULL and before.found:
         best.found, best.slots, best.ema, best.energy = 1, before.row.slots, before.row.ema, before.energy

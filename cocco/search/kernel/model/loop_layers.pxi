@@ -10,7 +10,7 @@ NUMBERS = (  # the fields of a Chain in C
     "d_width", "opener_taps", "middle_taps", "closer_taps", "x_bits", "first_bits", "e_bits", "d_bits", "opener_bits",
     "second_bits", "middle_bits", "closer_bits", "opener_sums", "adds_x", "e_operations", "d_operations", "e_extra", "d_extra",
 )
-MOST_PORT = 1024  # bytes per cycle by which what crosses is multiplied for its slots; our choice: above any port
+MOST_PORT = 1024  # by which what crosses is multiplied for its slots; our choice: bytes per cycle above any port
 
 
 cdef int cheapest_plan(LoopLayer* layer, Room room, LoopGoal* goal, Best* best) noexcept nogil:
@@ -43,14 +43,14 @@ cdef class LoopLayers:
     What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
     """
 
-    def __cinit__(self, layers, tiles="bands"):
+    def __cinit__(self, layers, tiles="bands", i64 most_port=MOST_PORT):
         cdef i64 i, k, count = len(layers), others = len(layers)
         self.kept = {}
         self.layers = <LoopLayer*>calloc(count + sum(len(each.team.others) for each in layers) + 1, sizeof(LoopLayer))
         if self.layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
         for i, layer in enumerate(layers):
-            if _most_moved(layer) * (layer.team.cores * MOST_PORT if layer.team.cores > 1 else 1) >= 1 << 62:
+            if _most_moved(layer) * (layer.team.cores * max(MOST_PORT, most_port) if layer.team.cores > 1 else 1) >= 1 << 62:
                 self.layers[i].is_large = 1
                 continue
             parts = np.zeros(len(layer.team.others) + 1, dtype=np.int64)
@@ -141,7 +141,7 @@ cdef class LoopLayers:
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
                  double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
-                 double crossbar=0.0, widths=(1, 1), double operation=0.0, double idle=0.0, i64 macs=0, i64 unused=0):
+                 double crossbar=0.0, widths=(1, 1), double operation=0.0, double idle=0.0, i64 macs=0, i64 unused=0, i64 per=1):
         """Return simulator.model.layer.cheapest.cheapest_plan as nested tuples, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
@@ -155,7 +155,7 @@ cdef class LoopLayers:
         goal.activation_write = global_buffer if global_write is None else global_write
         goal.weights_write = weight_buffer if weight_write is None else weight_write
         goal.static, goal.slots, goal.crossbar, goal.operation = leakage, slots, crossbar, operation
-        goal.widths, goal.idle, goal.macs, goal.unused = widths, idle, macs, unused
+        goal.widths, goal.idle, goal.macs, goal.unused, goal.per = widths, idle, macs, unused, per
         best.found = best.area = 0
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)

@@ -185,7 +185,10 @@ cdef int offer_nest(
 
 cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept nogil:
     """Price.slots; m.bandwidth is that of all cores."""
-    return imax(imax(cycles * m.bandwidth, ema), ceil_div(crossing * m.port, m.crossbar_port) if crossing else 0)
+    cdef i64 computing = cycles * m.bandwidth
+    if m.per > 1:
+        computing = ceil_div(computing, m.per)
+    return imax(imax(computing, ema), ceil_div(crossing * m.port, m.crossbar_port) if crossing else 0)
 
 
 cdef void offer_row(Machine* m, Row* row, double energy, i64 area, Choice* best) noexcept nogil:
