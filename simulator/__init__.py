@@ -1,6 +1,7 @@
 """What a partition costs: the model in readable form, and the judge of every answer (docs/model.md)."""
 
 from simulator.accelerator import Accelerator, Machine
+from simulator.chip.logic import Logic
 from simulator.evaluate import Evaluation, evaluate
 from simulator.hardware_files import load_accelerator
 from simulator.memory.reading import find_table
@@ -23,6 +24,7 @@ __all__ = [
     "KeptTensor",
     "KiB",
     "LeastCapacity",
+    "Logic",
     "Machine",
     "MiB",
     "Partition",

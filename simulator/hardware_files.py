@@ -251,13 +251,17 @@ def _technology(
     """Return the technology; its own fields take precedence over `dram:` and `sram:`."""
     if not isinstance(content, dict):
         raise FileFormatError(f"{path}: technology is {shown(content)}; it must be a mapping of numbers")
-    names = tuple(each.name for each in fields(Technology) if each.name != "logic")
+    names = tuple(each.name for each in fields(Technology))
     _check_keys(path, content, (*names, ALL_DRAM), "technology")
     content = dict(content)
     said_of = dict(content).get
     rate = content.pop(ALL_DRAM, None)
     try:
-        said = {name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)}
+        said: dict[str, Any] = {
+            name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)
+        }
+        if content.get("logic") is not None:
+            said["logic"] = logic_said(content["logic"])
         given = Technology(**content | said)
         if "pe_light_channels" not in content:
             content["pe_light_channels"] = light_channels(given.pe_outputs)

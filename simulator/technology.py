@@ -258,7 +258,7 @@ class Technology:
                 f"technology.channel_gb_per_s must be at least a byte in {MOST_CYCLES} cycles of all channels"
             )
         if not isinstance(self.logic, Logic | None):
-            raise ValueError(f"technology.logic must be a simulator.chip.Logic or None, got {shown(self.logic)}")
+            raise ValueError(f"technology.logic must be a simulator.Logic or None, got {shown(self.logic)}")
         if self.of_logic.idle_pj_per_mac > self.operation_pj:
             raise ValueError(
                 f"logic.idle_pj_per_mac must be at most operation_pj {self.operation_pj!r}, as an idle MAC takes "

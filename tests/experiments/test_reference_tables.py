@@ -9,11 +9,12 @@ import pytest
 
 import cocco
 import workloads
-from experiments import allocation_tables, claims, language_tables, tables
+from experiments import allocation_tables, chip_tables, claims, language_tables, tables
 from experiments.beyond import tensors_or_tiles
 from experiments.common.least_traffic import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator
+from simulator.chip.logic import FIT_MM2, NVDLA, TO_12_NM
 from simulator.evaluate import evaluate
 from simulator.technology import KiB
 
@@ -79,3 +80,16 @@ def test_every_reference_is_finite_and_ours_is_beside_the_papers():
         told = table[table["paper_cost"].notna()]
         assert len(told) > 10
         assert (told["cost_difference"] - (told["cost"] / told["paper_cost"] - 1)).abs().max() < 1e-12
+
+
+@pytest.mark.parametrize("table", chip_tables.TABLES)
+def test_the_page_on_chips_has_its_tables(table: Callable[[], str]):
+    assert table() in PAGE.with_name("chips.md").read_text(encoding="utf-8")
+
+
+def test_the_area_of_logic_is_the_fit_to_nvdla():
+    """The preset is the fit times 0.9, rounded; Simba's core, which was not fitted, is 11 % larger than the model."""
+    assert chip_tables.fit(chip_tables.NVDLA_SIZES) == pytest.approx(FIT_MM2, rel=2e-3)
+    assert (NVDLA.core_mm2, NVDLA.mac_mm2) == pytest.approx([TO_12_NM * each for each in FIT_MM2[:2]], rel=3e-3)
+    simba = chip_tables.HELD_OUT[0]
+    assert chip_tables.model_mm2(simba, True) == pytest.approx(0.240 + 1024 * 0.00108 + 752 / 1024 * 1.925)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 
@@ -134,6 +135,9 @@ def test_hardware_with_logic_is_written_and_read_again(tmp_path):
     chip = Accelerator(shared_buffer=2**20, technology=replace(ON_CHIP, logic=replace(NVDLA, core_mm2=0.3)))
     path = tmp_path / "chip.yaml"
     path.write_text(hardware_text(chip), encoding="utf-8")
+    assert load_accelerator(path) == chip
+    path = tmp_path / "chip.json"
+    path.write_text(json.dumps(chip.to_json()), encoding="utf-8")
     assert load_accelerator(path) == chip and Technology.from_json(chip.technology.to_json()) == chip.technology
 
 
