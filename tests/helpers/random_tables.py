@@ -1,11 +1,13 @@
-"""Random SRAM tables, for any capacity that a test may choose: dear and cheap writes, steps, leakage or none."""
+"""Random hardware: SRAM tables with dear and cheap writes, steps, leakage or none; logic that takes energy."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 from cocco.problem.problem import Problem
+from simulator.chip.logic import Logic
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
 from simulator.technology import Technology
@@ -40,3 +42,17 @@ def with_tables(problem: Problem, seed: int) -> Problem:
     machine, rng = problem.accelerator, random.Random(seed)
     technology = shared_technology(rng) if machine.is_shared else random_technology(rng)
     return replace(problem, accelerator=replace(machine, technology=technology))
+
+
+def with_logic(problem: Problem, seed: int) -> Problem:
+    """Return the problem where MACs leak and take energy while idle, mostly in energy, on channels of DRAM."""
+    rng = random.Random(seed)
+    logic = Logic(leakage_uw_per_mac=rng.choice((0.0, 5.0, 5000.0)), idle_pj_per_mac=rng.choice((0.05, 0.31)))
+    said: dict[str, Any] = {
+        "dram_channels": rng.choice((1, 3)),
+        "channel_gb_per_s": rng.choice((12.8, 0.7)),
+        "clock_ghz": 1.1,
+    }
+    technology = replace(problem.accelerator.technology, logic=logic, **said)
+    objective = replace(problem.objective, metric=rng.choice(("energy", "energy", "latency-sum")))
+    return replace(problem, accelerator=replace(problem.accelerator, technology=technology), objective=objective)

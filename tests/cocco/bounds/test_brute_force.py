@@ -20,10 +20,9 @@ from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import in_memory, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.kernel.choice import has_kernel
-from simulator.chip.logic import Logic
 from simulator.model.pricing import Price
 from tests.helpers.brute_force import CLOSE, Brute
-from tests.helpers.random_tables import random_technology, shared_technology
+from tests.helpers.random_tables import random_technology, shared_technology, with_logic
 from tests.helpers.small_problems import small_machine, small_problem
 from workloads import Builder
 
@@ -96,16 +95,6 @@ def check_cores(seeds) -> int:
 
 def test_no_false_optimum_and_no_bound_above_one_on_several_cores():
     assert check_cores(range(60)) > 20
-
-
-def with_logic(problem, seed):
-    """Return the problem where MACs leak and take energy while idle, mostly in energy, on channels of DRAM."""
-    rng = random.Random(seed)
-    logic = Logic(leakage_uw_per_mac=rng.choice((0.0, 5.0, 5000.0)), idle_pj_per_mac=rng.choice((0.05, 0.31)))
-    said = {"dram_channels": rng.choice((1, 3)), "channel_gb_per_s": rng.choice((12.8, 0.7)), "clock_ghz": 1.1}
-    technology = replace(problem.accelerator.technology, logic=logic, **said)
-    objective = replace(problem.objective, metric=rng.choice(("energy", "energy", "latency-sum")))
-    return replace(problem, accelerator=replace(problem.accelerator, technology=technology), objective=objective)
 
 
 def test_no_false_optimum_where_logic_takes_energy_and_cores_share_channels():

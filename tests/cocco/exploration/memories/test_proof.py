@@ -21,18 +21,21 @@ from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator import Accelerator, Partition
 from tests.helpers.parts import in_parts
+from tests.helpers.random_tables import with_logic
 from tests.helpers.search_graphs import SPACE, chain
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
 
 BUDGETS = (64, 1_000, 8_000, 64_000, 10**8)
 
 
-def check(seed: int, engine: str = "fast", has_tables: bool = False, keep: Keep = "auto") -> int:
+def check(
+    seed: int, engine: str = "fast", has_tables: bool = False, keep: Keep = "auto", has_logic: bool = False
+) -> int:
     """Compare a random space with brute force; return how many proofs were left open."""
     problem = small_space(seed, has_tables=has_tables)
     if problem is None:
         return 0
-    problem = replace(problem, keep=keep)
+    problem = replace(with_logic(problem, seed) if has_logic else problem, keep=keep)
     values = values_by_memory(problem, keep == "auto")
     costs = {memory: cost_of(problem, memory, value) for memory, value in values.items()}
     true, bound, is_left_open = min(costs.values()), Staircase(problem).bound, 0
@@ -66,6 +69,11 @@ def test_a_proof_is_one_on_random_spaces():
 def test_a_proof_is_one_with_tables():
     """Writes that take less than reads, large buffers that take less than small ones, leakage, DRAM's background."""
     assert sum(check(seed, has_tables=True) for seed in range(400, 410)) > 10
+
+
+def test_a_proof_is_one_where_logic_takes_energy():
+    """MACs that leak and take energy while they are idle; channels that cores share, fractions of a byte in a cycle."""
+    assert sum(check(seed, has_tables=seed % 2 == 1, has_logic=True) for seed in range(600, 612)) > 10
 
 
 def test_a_proof_is_one_with_nothing_kept():
