@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+import shutil
 import signal
+import tempfile
 import time
 from collections.abc import Iterator
 
@@ -22,6 +25,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """With both, what fits: `pytest -m slow --draw WORD --seconds 180 --dist load --maxschedchunk 1`."""
     parser.addoption("--draw", metavar="WORD", help="run the tests in an order that this word draws")
     parser.addoption("--seconds", type=float, help="begin no test later, and skip what still runs a third later")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let the commands that tests start find what is compiled, also where Python is told to write none of it."""
+    if hasattr(config, "workerinput") or not os.environ.get("PYTHONDONTWRITEBYTECODE"):
+        return
+    folder = tempfile.mkdtemp()
+    os.environ["PYTHONPYCACHEPREFIX"] = folder
+    del os.environ["PYTHONDONTWRITEBYTECODE"]
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(trylast=True)
