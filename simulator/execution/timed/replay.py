@@ -167,23 +167,24 @@ class Replay:
         return found
 
     def _stored(self) -> dict[int, list[tuple[int, int]]]:
-        """Return by tensor the rows that have been stored and when."""
+        """Return by tensor how many rows have been stored and when, both growing."""
         found: dict[int, list[tuple[int, int]]] = {}
         for needs, gone in zip(self.steps, self.gone):
             ends, last = {each.item: each.stop for each in gone}, 0
             for n, item in enumerate(needs.outputs):
                 last = ends.get(n, last)
-                found.setdefault(item.tensor, []).append((item.rows, last))
+                times = found.setdefault(item.tensor, [])
+                rows, time = times[-1] if times else (0, 0)
+                times.append((max(rows, item.rows), max(time, last)))
         return found
 
     def _there(self, item: Input) -> int:
         """Return when an input can be read from DRAM."""
         found = 0
         for tensor, rows in item.sources:
-            for has, time in self.stored.get(tensor, ()):
-                found = max(found, time)
-                if has >= rows:
-                    break
+            if times := self.stored.get(tensor):
+                place = bisect_left(times, rows, key=lambda each: each[0])
+                found = max(found, times[min(place, len(times) - 1)][1])
         return found
 
     def _load_inputs(self, i: int) -> list[Piece]:
