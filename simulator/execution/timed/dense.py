@@ -11,9 +11,8 @@ from simulator.execution.layer.common.plan import cuts
 from simulator.execution.layer.common.sweeps import Lines, Sweep, first_rows
 from simulator.execution.layer.common.windows import masks, union
 from simulator.execution.layer.counted.dense import Run
-from simulator.execution.layer.counted.epilogue import count_following
 from simulator.execution.layer.value.dense import slices_of_words
-from simulator.execution.timed.meter import Meter, Step, split
+from simulator.execution.timed.meter import Meter, Step, follow, split
 
 
 class Tile(NamedTuple):
@@ -87,7 +86,7 @@ class Dense:
         """Store results of a chunk; where a norm follows, those of all chunks with the last."""
         numbers, chip, count = self.run.numbers, self.meter, len(outputs)
         if numbers.following is not None:
-            count_following(numbers.following, chip, positions, count)
+            follow(numbers.following, chip, positions, count)
             if numbers.following.is_mixed:
                 count = self.run.outputs if outputs.stop == self.run.outputs else 0
         chip.hold_results(positions * chip.rounded(count, numbers.output))

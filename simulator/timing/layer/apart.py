@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulator.integers import row_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, Map, inputs_of, results_of
 from simulator.model.layer.orders import LoopPlan
@@ -120,17 +121,17 @@ def _elements(maps: Iterable[Map]) -> int:
     return sum(rows * columns * channels for rows, columns, channels, _ in maps)
 
 
+def _bytes(maps: Iterable[Map]) -> int:
+    return sum(rows * columns * row_bytes(channels, bits) for rows, columns, channels, bits in maps)
+
+
 def copy_moves(layer: LoopLayer) -> Moves:
-    """Copy: a word at a time."""
-    size, coming = _elements(layer.whole), _elements(layer.broadcast)
+    """Copy: a word at a time, which takes as many bytes as cross."""
+    size, coming = _elements(layer.whole), _bytes(layer.broadcast)
     nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
     words = nest.steps["words"]
     inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)
-    word, rooms = (
-        nest.term({}, layer.word),
-        [nest.term({}, size) for size in (inputs_of(layer, 1), results_of(layer, 1))],
-    )
-    return Moves(nest, [inputs], [], [outputs], [word], *([each] for each in rooms))
+    return Moves(nest, [inputs], [], [outputs], [nest.term({}, layer.word)], [inputs], [outputs])
 
 
 def _coming(layer: LoopLayer, step: int) -> list[int]:

@@ -6,8 +6,12 @@ inputs, rows of a block and inner chunks, if an order has them.
 
 from __future__ import annotations
 
-from simulator.model.layer.loop_layer import LoopLayer, inputs_of, results_of, round_up
+from itertools import accumulate, pairwise
+
+from simulator.integers import row_bytes
+from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
+from simulator.timing.layer.followed import followed
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import block_rows, fetched, pieces, tiles_pass
 
@@ -34,7 +38,7 @@ class Cuts:
         self.rounds = pieces(layer.batch, plan.at_once)
         self.rows, self.columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
         self.chunks = pieces(kept, plan.chunk) + pieces(part.outputs - kept, plan.chunk)
-        self.slices, self.slice_rooms = _slices(layer, plan)
+        self.slices, self.slice_bytes, self.slice_rooms = _slices(layer, plan)
         self.bands = block_rows(layer.rows, plan.tile[0]) if plan.mode == "block-row" else [1]
         self.inner = pieces(plan.chunk, plan.inner) if plan.order == "BC" else [1]
 
@@ -51,66 +55,73 @@ class Cuts:
 def dense_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """Return what the loops of a convolution or of a product of two activations move."""
     cuts = Cuts(layer, plan)
-    nest, rounded = cuts.nest(plan.order), [round_up(layer, chunk) for chunk in cuts.chunks]
-    leaving_rooms = [results_of(layer, chunk) for chunk in cuts.chunks]
+    nest = cuts.nest(plan.order)
     channels = layer.loaded * layer.part.outputs // layer.outputs
-    inputs = _inputs(plan, cuts, nest, channels, cuts.slices) if layer.loaded else []
+    inputs = _inputs(plan, cuts, nest, channels, cuts.slice_bytes) if layer.loaded else []
     ahead = _inputs(plan, cuts, nest, layer.part.room, cuts.slice_rooms) if layer.loaded else []
     if plan.order == "WK" and cuts.parts * len(cuts.rounds) == 1:
         ahead = []  # the input whole has its room, and no other follows it
-    weights = _stationary(layer, plan, cuts, nest, *_coming(layer, cuts.chunks, cuts.slices))
+    weights = [] if layer.has_second else _stationary(layer, plan, cuts, nest, *_coming(layer, cuts, is_room=False))
+    if layer.is_product and not layer.has_second:
+        ahead = ahead + _stationary(layer, plan, cuts, nest, *_coming(layer, cuts, is_room=True))
     if layer.is_product:
-        is_transposed = layer.kind == "transposed"
-        rooms = (cuts.chunks, cuts.slice_rooms) if is_transposed else (rounded, cuts.slices)
-        inputs, weights = inputs + ([] if layer.has_second else weights), []
-        ahead = ahead + ([] if layer.has_second else _stationary(layer, plan, cuts, nest, *rooms))
+        inputs, weights = inputs + weights, []
     made: dict[str, Sizes] = {"rounds": cuts.rounds, "rows": cuts.rows.outputs, "columns": cuts.columns.outputs}
     work = nest.term({**made, "chunks": cuts.chunks, "slices": cuts.slices, "inner": cuts.inner})
     end: dict[str, Sizes] = made | dict.fromkeys(WITHIN, "last")
-    chunks, room = end | {"chunks": cuts.chunks}, end | {"chunks": leaving_rooms}
-    if not any(layer.epilogue):
-        return Moves(nest, inputs, weights, [nest.term(chunks)], [work], ahead, [nest.term(room)])
-    passing, size = layer.epilogue, layer.output_elements
+    results = [row_bytes(each, layer.bits.output) for each in cuts.chunks]
+    leaving = [results_of(layer, each) for each in cuts.chunks]
+    if layer.epilogue.by_position:  # results leave with those of the last chunk
+        results, leaving = ([0] * (len(each) - 1) + [sum(each)] for each in (results, leaving))
+    outputs, behind = ([nest.term(end | {"chunks": each})] * layer.stays.is_written for each in (results, leaving))
+    gates, rooms, passing, left = followed(layer, lambda each: nest.term(end | {"chunks": each}), cuts.chunks)
     start: dict[str, Sizes] = dict.fromkeys(nest.steps, "first")
-    first = min(passing.room, layer.batch * passing.loaded)  # operands that are broadcast, before all else
-    later = layer.batch * passing.loaded - first
-    inputs = [*inputs, nest.term(start, first), nest.term(chunks, later, layer.batch * size)]
-    ahead = [*ahead, nest.term(room, later, layer.batch * size)]
-    left, leaving = (nest.term(each, passing.left, size) for each in (chunks, room))
-    results = layer.output_bytes * layer.stays.is_written
-    if passing.by_position:  # results leave with those of the last chunk
-        chunks, room = (end | {"chunks": [0] * (len(each) - 1) + [sum(each)]} for each in (cuts.chunks, leaving_rooms))
-    outputs, behind = (nest.term(each, results, size) for each in (chunks, room))
-    return Moves(nest, inputs, weights, [outputs, left], [work], ahead, [behind, leaving])
+    inputs += [nest.term(start, gates), *passing]
+    return Moves(
+        nest, inputs, weights, outputs + left, [work], [*ahead, nest.term(start, rooms), *passing], behind + left
+    )
 
 
-def _coming(layer: LoopLayer, chunks: list[int], slices: list[int]) -> tuple[list[int], list[int]]:
-    """Return outputs of chunks and inputs of slices, without rows of a second operand that are on chip."""
-    rows = chunks if layer.kind == "transposed" else slices
-    left, first = [], 0
-    for count in rows:
-        there = sum(max(0, min(first + count, b) - max(first, a)) for a, b in layer.stays.second_rows)
-        left.append(count - there)
-        first += count
-    return (left, slices) if rows is chunks else (chunks, left)
+def _coming(layer: LoopLayer, cuts: Cuts, is_room: bool) -> tuple[list[int], list[int]]:
+    """Return outputs of chunks and inputs of slices; of a second operand rows that are not on chip, and their bytes.
+
+    is_room: what they take in a buffer, which has room for all rows.
+    """
+    if not layer.is_product:
+        return cuts.chunks, cuts.slices
+    rows, channels = (cuts.chunks, cuts.slices) if layer.kind == "transposed" else (cuts.slices, cuts.chunks)
+    if is_room:
+        left, sizes = rows, [round_up(layer, each) for each in channels]
+    else:
+        stay, ends = layer.stays.second_rows, pairwise(accumulate(rows, initial=0))
+        left = [last - first - sum(max(0, min(last, b) - max(first, a)) for a, b in stay) for first, last in ends]
+        sizes = channels
+    sizes = [row_bytes(each, layer.bits.weights) for each in sizes]
+    return (left, sizes) if layer.kind == "transposed" else (sizes, left)
 
 
-def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int]]:
-    """Return the inputs of each slice and what they take in a buffer; a single slice if an order has none.
+def _slices(layer: LoopLayer, plan: LoopPlan) -> tuple[list[int], list[int], list[int]]:
+    """Return the inputs of each slice, bytes of a position and what these take; a single slice if an order has none.
 
     BC cuts between words, each of one operand; of a group of several operands as if it were one.
     """
     part, word = layer.part, layer.word
     if plan.order == "TKC":
-        found = pieces(part.reduction, plan.slice)
-        return found, [inputs_of(layer, each) for each in found]
+        return pieces(part.reduction, plan.slice), [], []
     if plan.order != "BC":
-        return [part.reduction], [inputs_of(layer, part.reduction)]
-    is_one = layer.is_product or part.outputs < layer.outputs
-    operands = [part.reduction] if is_one else [layer.producers[each] for each in layer.operands]
-    words, most = [each for channels in operands for each in pieces(channels, word)], max(1, plan.slice // word)
+        return [part.reduction], [], []
+    operands = [(layer.producers[i], layer.producer_bits[i], layer.passing[i] > 0) for i in layer.operands]
+    if layer.is_product or part.outputs < layer.outputs:
+        operands = [(part.reduction, layer.most_bits, layer.loaded > 0)]
+    words = [
+        (each, row_bytes(each, bits) * comes, row_bytes(word, bits) * comes)
+        for channels, bits, comes in operands
+        for each in pieces(channels, word)
+    ]
+    most = max(1, plan.slice // word)
     cut = [words[first : first + most] for first in range(0, len(words), most)]
-    return [sum(each) for each in cut], [inputs_of(layer, len(each) * word) for each in cut]
+    counts, sizes, rooms = ([sum(each) for each in of] for of in zip(*(zip(*each) for each in cut)))
+    return counts, sizes, rooms
 
 
 def _inputs(plan: LoopPlan, cuts: Cuts, nest: Nest, channels: int, slices: list[int]) -> list[Term]:
