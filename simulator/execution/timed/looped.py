@@ -14,7 +14,7 @@ from simulator.execution.layer.chain import longest_chain
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, DENSE, Kind, LayerPlan, kind_of
-from simulator.execution.layer.counted.dense import runs_of
+from simulator.execution.layer.counted.dense import Run, runs_of, words_of
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
@@ -125,6 +125,14 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
     return lambda: layer_steps(whole.network, whole.v, loops, batch, word, whole.lies, whole.after)
 
 
+def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, int], ...]]) -> Iterator[Run]:
+    """Yield the groups of a convolution, or the heads of all samples, one after the other."""
+    if len(found) == 1:
+        return (run for run, times in found for _ in range(times))
+    runs = {tuple(zip(run.words, run.comes, run.bits)): run for run, _ in found}
+    return (runs[each] for each in words)
+
+
 def _chain(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[Step]:
     """Yield the steps of a chain, with what follows it."""
     network, layers, lies = part.network, part.layers, part.lies
@@ -159,9 +167,10 @@ def layer_steps(
     elif layer.op == "attention":
         yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
     elif plan.order in DENSE:
-        for run, times in runs_of(network, v, meter, plan, batch, on_chip, there, kind, following):
-            for _ in range(times):
-                yield from ORDERS[plan.order](Dense(run, meter))
+        found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
+        most = max(len(Dense(run, meter).slices) for run, _ in found)
+        for run in _in_turn(found, words_of(network, v, plan, on_chip)):
+            yield from ORDERS[plan.order](Dense(run, meter, most))
     elif plan.order == "RS":
         yield from sums_steps(network, v, meter, batch, on_chip)
     elif plan.order == "TCC":

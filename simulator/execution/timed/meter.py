@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from simulator.execution.count.layer_facts import bits_of, output_bits, row_bytes
@@ -20,7 +20,7 @@ class Step(NamedTuple):
     work: int
     output_bytes: int
     output_room: int
-    passing_bytes: int = 0  #: what comes with the results and has no region
+    passing_bytes: int  #: what comes with the results and has no region
     turn: int = 0  #: how often the input has come whole; all of it has its room then
 
 
@@ -75,9 +75,9 @@ class Meter(Chip):
             self.ema_inputs, counted.inputs, self.ema_weights, self.staying, self.ema_outputs, counted.results,
             self.passing,
         )  # fmt: skip
-        inputs, room, weights, staying, *leaving = (a - b for a, b in zip(now, self._last))
+        inputs, room, weights, staying, outputs, leaving, passing = (a - b for a, b in zip(now, self._last))
         self._last = now
-        return Step(inputs, room, weights - staying, staying, work, *leaving, self.turn)
+        return Step(inputs, room, weights - staying, staying, work, outputs, leaving, passing, self.turn)
 
 
 def follow(following: Following, meter: Meter, positions: int, channels: int) -> None:
@@ -104,18 +104,3 @@ def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
 
 def _sum(steps: list[Step]) -> Step:
     return Step(*map(sum, zip(*steps)))._replace(turn=steps[0].turn)
-
-
-def split(step: Step, sizes: Sequence[int], inputs: Sequence[int] = (1,)) -> Iterator[Step]:
-    """Yield a step in parts of these sizes; inputs come with the first, or as they say, results leave with the last."""
-    total, coming, done, came = sum(sizes), sum(inputs), 0, 0
-    for n, size in enumerate(sizes):
-        more = inputs[n] if n < len(inputs) else 0
-        first, stop = (
-            (*(each * came_in // coming for each in step[:2]), *(each * made // total for each in step[2:5]))
-            for came_in, made in ((came, done), (came + more, done + size))
-        )
-        done, came = done + size, came + more
-        moved = (b - a for a, b in zip(first, stop))
-        leaving = (each * (done == total) for each in step[5:8])
-        yield Step._make((*moved, *leaving, step.turn))

@@ -61,8 +61,8 @@ def chain_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     inputs, ahead = _inputs(steps) if layer.loaded else ([], [])
     done: dict[str, Sizes] = {"tiles": steps.out, "chunks": "last", "cuts": "last"}
 
-    def leave(sizes: list[int]) -> Term:
-        return steps.term(done | {"slices": sizes}, chain.out_width)
+    def leave(sizes: list[int]) -> list[Term]:
+        return [steps.term(done | {"slices": sizes}, chain.out_width)]
 
     gates, rooms, passing, left = followed(layer, leave, steps.slices)
     start: dict[str, Sizes] = dict.fromkeys(steps.nest.steps, "first")
@@ -77,7 +77,7 @@ def chain_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         work.append(steps.term(makes, max(1, chain.middle_taps) * chain.d_width))
     results = [row_bytes(each, layer.bits.output) for each in steps.slices]
     rooms_behind = [results_of(layer, each) for each in steps.slices]
-    outputs, behind = ([leave(each)] * layer.stays.is_written for each in (results, rooms_behind))
+    outputs, behind = (leave(each) * layer.stays.is_written for each in (results, rooms_behind))
     return Moves(
         steps.nest,
         [*inputs, steps.nest.term(start, gates), *passing],

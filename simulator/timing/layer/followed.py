@@ -10,16 +10,16 @@ from simulator.timing.layer.nest import Term
 
 
 def followed(
-    layer: LoopLayer, term: Callable[[list[int]], Term], chunks: Sequence[int]
+    layer: LoopLayer, done: Callable[[list[int]], list[Term]], chunks: Sequence[int]
 ) -> tuple[int, int, list[Term], list[Term]]:
     """Return the bytes of operands that are broadcast, of the whole batch, and their room, what passes, what leaves.
 
-    term: what each chunk of outputs moves, from the bytes of a position. What passes has no region: it takes as many
+    done: what each chunk of outputs moves, from the bytes of a position. What passes has no region: it takes as many
     bytes as cross.
     """
     epilogue, positions = layer.epilogue, layer.rows.windows * layer.columns.windows
     passing, leaving = (
-        [term([row_bytes(each, bits) for each in chunks]) for bits in widths]
+        [term for bits in widths for term in done([row_bytes(each, bits) for each in chunks])]
         for widths in (epilogue.passing, epilogue.leaving)
     )
     gates = epilogue.loaded - positions * sum(row_bytes(layer.outputs, bits) for bits in epilogue.passing)
