@@ -22,10 +22,15 @@ class _Queue(Generic[Item]):
     """What DRAM moves in this order: the first that is not over, its operation, and how much of it is left."""
 
     __slots__ = ("at", "head", "items", "left", "operation", "step")
+    items: Sequence[Item]
+    head: Item
+    at: int
+    left: int
+    operation: int
+    step: int
 
     def __init__(self, items: Sequence[Item]) -> None:
-        self.items: Sequence[Item] = items
-        self.at = -1
+        self.items, self.at = items, -1
         self.next()
 
     def next(self) -> None:
