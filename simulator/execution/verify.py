@@ -145,13 +145,13 @@ def verify(
     checks, message = judge_steps(accelerator, partition, prices, steps)
     if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
         return Verification(False, wrong, (), 0, checks, partition.names)
-    evaluation, replayed, doubt = summarize(priced), None, tuple[str, ...]()
+    evaluation, replayed = summarize(priced), None
     if not message:
         spans = [each.span for each in partition.keep]
         try:
             replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices)
-        except Miss as miss:  # a run of other times may still be possible, so nothing else is in doubt
-            doubt = (f"the executed latency is not confirmed: {miss}",)
+        except Miss as miss:
+            message = f"the run cannot be executed: {miss}"
     checks += check_printed(network, partition, evaluation, checks, replayed and replayed.cycles)
     checks += replayed.memories if replayed else ()
     message = message or first_wrong(partition, checks)
@@ -178,7 +178,7 @@ def verify(
             return Verification(False, message, _notes(shrunk, smaller, accelerator, full), 0, checks, partition.names)
         if progress is not None:
             progress(step + 1, len(prices))
-    notes = (*_notes(shrunk, smaller, accelerator, full), *doubt)
+    notes = _notes(shrunk, smaller, accelerator, full)
     return Verification(not message, message, notes, 0 if message else len(partition), checks, partition.names)
 
 

@@ -137,6 +137,8 @@ def copy_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[
     size = sum(size_bytes(network, u) for u in ids if u not in on_chip)
     inputs, outputs = _Share(batch * size, batch * words), _Share(batch * size_bytes(network, v), batch * words)
     for _ in range(batch * words):
-        meter.load_input(inputs.of(1))
-        meter.store(0, outputs.of(1))
+        meter.pass_input(inputs.of(1))
+        size = outputs.of(1)
+        meter.hold_results(size)
+        meter.store(0, size)
         yield meter.step(1)

@@ -14,7 +14,7 @@ from simulator.execution.layer.chain import longest_chain
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, DENSE, Kind, LayerPlan, kind_of
-from simulator.execution.layer.counted.dense import runs_of
+from simulator.execution.layer.counted.dense import Run, runs_of, words_of
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
@@ -26,8 +26,7 @@ from simulator.execution.timed.nests import attention_steps, chain_steps, heads_
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
 
-STEPS = 1_000  #: of the loops of a layer that a run tells apart
-MOST = 50_000  #: the same of a replay; of more steps, as many neighbouring ones are taken together as a run does
+STEPS = 1_000  #: of the loops of a layer that a run tells apart; of more, as many neighbouring ones are one operation
 
 Steps = Callable[[], Iterator[Step]]
 
@@ -38,18 +37,20 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     count: of the part; ends: the last step of each tensor that is kept now.
     """
     run = _steps(part, plan, accelerator)
-    number = sum(1 for _ in run())
-    found = list(together(run(), 1 if number <= MOST else -(-number // STEPS)))
+    found = list(together(run(), -(-sum(1 for _ in run()) // STEPS)))
     slots = (count.compute_cycles or 0) * accelerator.cores * accelerator.technology.dram_bytes_per_cycle
     network, last, batch = part.network, part.layers[-1], accelerator.batch
     sources = tuple((u, network.tensors[u].height) for u in part.loaded)
     arriving = batch * sum(size_bytes(network, u) for u in part.loaded if u in part.lies.on_chip)
     inputs = [Input(0, arriving, arriving, 0, sources)] if arriving else []
-    moved = _scaled([each.input_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
+    moved = _scaled([each.input_bytes + each.passing_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
     turns: dict[int, int] = {}
     for k, (size, each) in enumerate(zip(moved, found)):
         first = turns.setdefault(each.turn, k) if each.turn else k
-        inputs += [Input(k, size, each.input_room, first, sources)] if size else []
+        passing = size * each.passing_bytes // (each.input_bytes + each.passing_bytes) if each.passing_bytes else 0
+        coming = [Input(k, size - passing, each.input_room, first, sources)] if size > passing else []
+        coming += [Input(k, passing, each.passing_bytes, k, sources)] if passing else []
+        inputs += sorted(coming, key=lambda each: (each.since == k, each.room_bytes / each.size_bytes))
     leaving = _scaled([each.output_bytes for each in found], count.ema_output_bytes or 0)
     since = ends.get(last, None)
     outputs = [
@@ -70,8 +71,7 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
         outputs,
         count.activation_bytes or 0,
         count.crossbar_bytes or 0,
-        is_looped=True,
-        sharing=len(part.layers),
+        layers=part.layers,
     )
 
 
@@ -125,6 +125,14 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
     return lambda: layer_steps(whole.network, whole.v, loops, batch, word, whole.lies, whole.after)
 
 
+def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, int], ...]]) -> Iterator[Run]:
+    """Yield the groups of a convolution, or the heads of all samples, one after the other."""
+    if len(found) == 1:
+        return (run for run, times in found for _ in range(times))
+    runs = {tuple(zip(run.words, run.comes, run.bits)): run for run, _ in found}
+    return (runs[each] for each in words)
+
+
 def _chain(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[Step]:
     """Yield the steps of a chain, with what follows it."""
     network, layers, lies = part.network, part.layers, part.lies
@@ -159,9 +167,10 @@ def layer_steps(
     elif layer.op == "attention":
         yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
     elif plan.order in DENSE:
-        for run, times in runs_of(network, v, meter, plan, batch, on_chip, there, kind, following):
-            for _ in range(times):
-                yield from ORDERS[plan.order](Dense(run, meter))
+        found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
+        most = max(len(Dense(run, meter).slices) for run, _ in found)
+        for run in _in_turn(found, words_of(network, v, plan, on_chip)):
+            yield from ORDERS[plan.order](Dense(run, meter, most))
     elif plan.order == "RS":
         yield from sums_steps(network, v, meter, batch, on_chip)
     elif plan.order == "TCC":
