@@ -20,7 +20,7 @@ from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
-from simulator.execution.timed.meter import Meter, Step, together
+from simulator.execution.timed.meter import Meter, Repeated, Step, count_of, together
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
 from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from workloads.network.layers.ops import ELEMENTWISE_OPS
@@ -28,7 +28,7 @@ from workloads.network.network import Network
 
 STEPS = 1_000  #: of the loops of a layer that a run tells apart; of more, as many neighbouring ones are one operation
 
-Steps = Callable[[], Iterator[Step]]
+Steps = Callable[[], Iterator[Step | Repeated]]
 
 
 def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, ends: dict[int, int]) -> Needs:
@@ -37,7 +37,7 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     count: of the part; ends: the last step of each tensor that is kept now.
     """
     run = _steps(part, plan, accelerator)
-    found = list(together(run(), -(-sum(1 for _ in run()) // STEPS)))
+    found = list(together(run(), -(-count_of(run()) // STEPS)))
     slots = (count.compute_cycles or 0) * accelerator.cores * accelerator.technology.dram_bytes_per_cycle
     network, last, batch = part.network, part.layers[-1], accelerator.batch
     sources = tuple((u, network.tensors[u].height) for u in part.loaded)
@@ -127,10 +127,19 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
 
 def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, int], ...]]) -> Iterator[Run]:
     """Yield the groups of a convolution, or the heads of all samples, one after the other."""
-    if len(found) == 1:
-        return (run for run, times in found for _ in range(times))
     runs = {tuple(zip(run.words, run.comes, run.bits)): run for run, _ in found}
     return (runs[each] for each in words)
+
+
+def _again(steps: list[Step], times: int) -> Iterator[Step | Repeated]:
+    """Yield steps so many times; each time the input comes whole as often as before."""
+    turns = steps[-1].turn
+    if not turns:
+        yield Repeated(steps, times)
+        return
+    for n in range(times):
+        for each in steps:
+            yield each._replace(turn=each.turn + n * turns)
 
 
 def _chain(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[Step]:
@@ -152,7 +161,7 @@ def layer_steps(
     lies: Lies = NOTHING_STAYS,
     after: Sequence[int] = (),
     kind: Kind | None = None,
-) -> Iterator[Step]:
+) -> Iterator[Step | Repeated]:
     """Yield the steps of a layer's loops (`count_layer` counts all of them)."""
     following = following_of(network, (v, *after), lies) if after else None
     last = after[-1] if after else v
@@ -169,6 +178,9 @@ def layer_steps(
     elif plan.order in DENSE:
         found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
         most = max(len(Dense(run, meter).slices) for run, _ in found)
+        if len(found) == 1:  # groups or heads alike
+            yield from _again(list(ORDERS[plan.order](Dense(found[0][0], meter, most))), found[0][1])
+            return
         for run in _in_turn(found, words_of(network, v, plan, on_chip)):
             yield from ORDERS[plan.order](Dense(run, meter, most))
     elif plan.order == "RS":

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 from simulator.execution.count.layer_facts import bits_of, output_bits, row_bytes
@@ -22,6 +23,13 @@ class Step(NamedTuple):
     output_room: int
     passing_bytes: int  #: what comes with the results and has no region
     turn: int = 0  #: how often the input has come whole; all of it has its room then
+
+
+class Repeated(NamedTuple):
+    """Steps that come again and again, in this order."""
+
+    steps: Sequence[Step]
+    times: int
 
 
 class _Counted(Memory):
@@ -90,16 +98,52 @@ def follow(following: Following, meter: Meter, positions: int, channels: int) ->
         meter.pass_output(positions * row_bytes(channels, output_bits(network.layers[v])))
 
 
-def together(steps: Iterable[Step], count: int) -> Iterator[Step]:
+def count_of(steps: Iterable[Step | Repeated]) -> int:
+    """Return how many steps there are."""
+    return sum(len(each.steps) * each.times if isinstance(each, Repeated) else 1 for each in steps)
+
+
+def together(steps: Iterable[Step | Repeated], count: int) -> Iterator[Step]:
     """Yield the steps, so many neighbouring ones as one."""
     held: list[Step] = []
+    has = 0
     for each in steps:
+        if isinstance(each, Repeated):
+            for part, size in _parts(each, count - has, count):
+                held.append(part)
+                has += size
+                if has == count:
+                    yield _sum(held)
+                    held, has = [], 0
+            continue
         held.append(each)
-        if len(held) == count:
+        has += 1
+        if has == count:
             yield _sum(held)
-            held = []
+            held, has = [], 0
     if held:
         yield _sum(held)
+
+
+def _parts(repeated: Repeated, first: int, count: int) -> Iterator[tuple[Step, int]]:
+    """Yield the sums of so many steps, the first of fewer, and how many they are."""
+    steps, times = repeated
+    done, all_steps = list(accumulate(steps, _add, initial=Step(*(0,) * len(Step._fields)))), len(steps) * times
+
+    def upto(place: int) -> Step:
+        rounds, rest = divmod(place, len(steps))
+        return _add(Step(*(rounds * each for each in done[-1])), done[rest])
+
+    before = 0
+    while before < all_steps:
+        after = min(before + (count if before else first), all_steps)
+        sums = (there - here for here, there in zip(upto(before), upto(after)))
+        yield Step(*sums)._replace(turn=steps[before % len(steps)].turn), after - before
+        before = after
+
+
+def _add(one: Step, other: Step) -> Step:
+    return Step(*map(int.__add__, one, other))
 
 
 def _sum(steps: list[Step]) -> Step:
