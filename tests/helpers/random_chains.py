@@ -14,6 +14,7 @@ from simulator.model.layer.least_room import needs
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan, Loops
 from simulator.model.nests.chain import Links, links_of
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
 from tests.helpers.random_kept import random_spans
 from workloads import Builder
@@ -38,13 +39,14 @@ def random_chain(rng: random.Random, with_bits: bool = True) -> tuple[Network, L
 
 
 def random_chain_inside(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
-    """Return a network with a chain between two other layers, and the layers of the chain."""
+    """Return a network with a price, with a chain between two other layers, and the layers of the chain."""
     while True:
         try:
             network = _draw(rng, is_inside=True)
-        except NetworkError:
+            network = _with_bits(network, rng) if rng.random() < 0.4 else network
+            Geometry(network)
+        except NetworkError:  # a window larger than its map, or an odd count of 4 bits
             continue
-        network = _with_bits(network, rng) if rng.random() < 0.4 else network
         layers = tuple(range(1, len(network.layers) - 1))
         if links_of(network, layers) is not None:
             return network, layers

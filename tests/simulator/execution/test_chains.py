@@ -21,11 +21,14 @@ from simulator.model.nests.chain import chains, links_of
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
 from simulator.timing import simulate
+from tests.helpers.parts import in_parts
 from tests.helpers.random_chains import random_chain_inside, random_plan_with_chain
 from workloads import Builder
 
+MANY = [pytest.param(part, marks=pytest.mark.slow) for part in in_parts(150, 2000, 370)]
 
-@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 2000), marks=pytest.mark.slow)])
+
+@pytest.mark.parametrize("seeds", [range(150), *MANY])
 def test_chains_are_executed_as_priced(seeds):
     """Random chains beside kept tensors, in bits, batches, metrics and memories: every number and all values.
 
