@@ -118,12 +118,17 @@ class Replay:
         return {v: [size * each // total for each in done] for v, size in own.items()}
 
     def _check_crossing(self, i: int, computing: Sequence[Transfer]) -> None:
-        """What crosses for a layer does so while it computes, or until the next one begins."""
+        """What crosses for a layer does so while it computes, or until the next one begins.
+
+        Where the first operation computes for less than a slot, it does so when the step before has computed.
+        """
         crossing, needs = self.by_step["crossbar"][i], self.steps[i]
         size = sum(each.size_bytes for each in crossing)
         if size != needs.crossbar_bytes:
             raise Miss(f"step {i}: {size} bytes cross between cores, counted {needs.crossbar_bytes}")
         begins = [each.start for each in computing]
+        if not any(done[1] for done in needs.slots.values()):
+            begins.insert(0, self.by_step["compute"][i - 1][-1].stop if i else 0)
         for each in crossing:
             if each.size_bytes * self.ports[0] > (each.stop - each.start) * self.ports[1]:
                 raise Miss(f"{each}: {each.size_bytes} bytes take longer")

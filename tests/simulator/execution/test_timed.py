@@ -232,6 +232,17 @@ def test_runs_of_random_plans_pass(kind, seeds):
     assert sum(replayed(*random_run(kind, seed)) for seed in seeds) > len(seeds) / 3
 
 
+def test_bytes_cross_for_an_operation_shorter_than_a_slot():
+    """A word of a copy crosses before the array has a slot of it to compute, but not in the step before."""
+    case = Case(*random_run("cores", 369))
+    assert case.judge().cycles == case.simulation.cycles
+    place = case.place("crossbar", 2)
+    assert case.run[place][3] < case.run[case.place("compute", 2)][3]
+    lie(
+        case, case.moved(place, case.run[case.place("compute", 1, nth=-1)][4] - 1 - case.run[place][3]), "crosses while"
+    )
+
+
 def gpt_in_small_memory():
     """Return a layer of GPT-2 on 64 tokens, with as many layers in a loop order as 48 KB need."""
     network, chip = workloads.load("gpt2", length=64, layers=1), Accelerator(shared_buffer=48 * KiB, groups_apart=False)
