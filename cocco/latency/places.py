@@ -35,12 +35,18 @@ class Places:
         return sum(not room.place for room, _ in self.placed)
 
     @property
-    def text(self) -> str:
-        """A line that says whether every byte that comes ahead has a place."""
-        if self.missing:
-            return f"Of what is prefetched, {sum(size for _, size in self.missing):,} bytes have no address."
-        most = f"{PIECE_BYTES // 1024} KB"
-        return f"Every byte that is prefetched has a place: {self.pieces:,} rooms of at most {most}."
+    def missing_bytes(self) -> int:
+        """How many bytes have none."""
+        return sum(size for _, size in self.missing)
+
+    @property
+    def claims(self) -> list[tuple[object, ...]] | None:
+        """Every room with its address, as its judge reads it; None if some have none."""
+        return None if self.missing else [(*room[:7], address) for room, address in self.placed]
+
+    def to_json(self) -> dict[str, int]:
+        """Return what --json says under "places"."""
+        return {"rooms": self.pieces, "most_bytes": PIECE_BYTES, "missing_bytes": self.missing_bytes}
 
 
 def places_of(run: Simulation) -> Places | None:
@@ -50,7 +56,7 @@ def places_of(run: Simulation) -> Places | None:
 
 
 def placed_run(priced: PricedPartition) -> Places | None:
-    """Return the run in which everything has an address, with as little less ahead as that takes; None if there is none.
+    """Return a run in which everything has an address, with less ahead where that takes it; None if there is none.
 
     Its plan says how much may come ahead.
     """

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from simulator.model.buffer_plan import Memory, kept_id, make_plan, tensor_id
+from simulator.model.price import Price
 from simulator.technology import KiB
 from simulator.timing.simulation import Simulation, released_after
 
@@ -52,23 +53,29 @@ def _of_steps(run: Simulation) -> Iterator[Room]:
     for step, holding in enumerate(plan.holdings):
         for u in holding.regions:
             place = tensor_id(run.priced.network, step, u)
-            yield Room(memory, "region", step, names[u], *starts[step : step + 2], sizes[place], place)
+            yield Room(memory, "region", step, names[u], starts[step], starts[step + 1], sizes[place], place)
 
 
 def _of_pieces(run: Simulation) -> Iterator[Room]:
     work, schedule, starts = run.work, run.schedule, _starts(run)
     rows: Memory = "shared" if run.accelerator.is_shared else "global"
     weights: Memory = "shared" if run.accelerator.is_shared else "weight"
-    begun, released = [*schedule.begun, run.end], released_after(work)
+    begun, released = [*schedule.begun, run.end], _released_after(run)
     for start, stop, operation, _, _, taken, step in schedule.weights:
         until = schedule.ended[released[operation]]
         for come, _, size in _pieces(start, stop, taken):
             yield Room(weights, "weights", step, "", come, until, size)
+    early = dict[int, int]()
+    for load in work.rows:
+        early[load.operation] = early.get(load.operation, 0) + load.before
     firsts = dict[int, int]()  #: when the first row of an operation comes that loads several tensors
     for start, stop, operation, _, _, taken, step in schedule.rows:
-        several = len(run.priced.models[step].subgraph.loaded) > 1
+        subgraph, price = run.priced.models[step].subgraph, run.priced.prices[step]
+        if operation == work.first_operation[step] and taken and isinstance(price, Price) and price.loops:
+            arriving = sum(map(run.priced.rules.whole_bytes, subgraph.arriving))  # what is kept from here on
+            taken += -(-taken * arriving // early[operation])
         for come, _, size in _pieces(start, stop, taken):
-            since = firsts.setdefault(operation, come) if several else come
+            since = firsts.setdefault(operation, come) if len(subgraph.loaded) > 1 else come
             if since < begun[operation]:
                 yield Room(rows, "inputs", step, "", since, begun[operation], size)
     own = {store.operation: store.room for store in work.stores}
@@ -77,6 +84,20 @@ def _of_pieces(run: Simulation) -> Iterator[Room]:
         for _, gone, size in _pieces(start, stop, freed):
             if since < gone:
                 yield Room(rows, "outputs", step, "", since, gone, size)
+
+
+def _released_after(run: Simulation) -> list[int]:
+    """Return for each operation the one after which its weights are released: those that stay are the first to come."""
+    work, found = run.work, released_after(run.work)
+    chunks = dict[int, int]()
+    for load in work.weights:
+        chunks[load.operation] = chunks.get(load.operation, 0) + load.room
+    for step, (first, end) in enumerate(zip(work.first_operation, work.first_operation[1:])):
+        price, others = run.priced.prices[step], [chunks.get(each, 0) for each in range(first + 1, end)]
+        assert isinstance(price, Price)
+        if work.is_streamed[step] and chunks.get(first, 0) + max(others, default=0) <= price.weight_bytes:
+            found[first] = end - 1  # there is room for them beside all others
+    return found
 
 
 def _starts(run: Simulation) -> list[int]:

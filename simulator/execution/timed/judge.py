@@ -14,8 +14,8 @@ from simulator.execution.count.part import Part
 from simulator.execution.count.stays import Interval, Lies
 from simulator.execution.judge import Counted, pair_of
 from simulator.execution.timed.held import held_needs
-from simulator.execution.timed.looped import looped_needs
 from simulator.execution.timed.held_bytes import Room
+from simulator.execution.timed.looped import looped_needs
 from simulator.execution.timed.needs import Needs
 from simulator.execution.timed.places import judge_places
 from simulator.execution.timed.replay import Kept, Replay
@@ -78,7 +78,9 @@ def judge_run(
     replay = Replay(list(_needs(network, accelerator, steps, intervals)), kept, names, run, ports)
     if places is not None:
         firsts = {(u, first): n for n, (u, first, _) in enumerate(intervals)}
-        heirs = [(u, firsts[pairs[last][1], last] if given[last] == u else -1) for u, _, last in intervals]
+        heirs = [
+            (u, firsts.get((pairs[last][1] or 0, last), -1) if given[last] == u else -1) for u, _, last in intervals
+        ]
         judge_places(replay, heirs, places, _capacities(accelerator))
     return Replayed(replay.end / (accelerator.cores * ports[0]), _memories(replay, accelerator))
 

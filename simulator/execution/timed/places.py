@@ -85,7 +85,9 @@ def judge_places(
         own = [each for each in claims if each.kind == "region" and each.step == i]
         own = [each for each in own if each.start <= begin and finish <= each.stop]
         if sum(each.size_bytes for each in own) < needs.activation_bytes:
-            raise Miss(f"step {i}: its regions of {needs.activation_bytes} bytes have no place from {begin} to {finish}")
+            raise Miss(
+                f"step {i}: its regions of {needs.activation_bytes} bytes have no place from {begin} to {finish}"
+            )
         own += [each for each in claims if each.kind == "kept" and each.step == i]
         # what comes for a region, or leaves it, may lie there from when it has its place
         begins[begin] = max((each.start for each in own), default=begin)
@@ -93,10 +95,10 @@ def judge_places(
     found = Needed()
     replay.room(found)
     for kind, moments in (("inputs", begins), ("weights", {}), ("outputs", ends)):
-        needs = [each._replace(until=moments.get(each.until, each.until)) for each in found.needs[kind]]
+        held = [each._replace(until=moments.get(each.until, each.until)) for each in found.needs[kind]]
         rooms = [(each.start, each.stop, each.size_bytes) for each in claims if each.kind == kind]
         rooms = [(-stop, -start, size) for start, stop, size in rooms] if kind == "outputs" else rooms
-        _check_room(kind, [each for each in needs if each.start < each.until], rooms)
+        _check_room(kind, [each for each in held if each.start < each.until], rooms)
 
 
 def _check_apart(claims: Sequence[Claim]) -> None:
