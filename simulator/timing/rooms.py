@@ -57,19 +57,37 @@ def _of_steps(run: Simulation) -> Iterator[Room]:
 
 
 def _of_pieces(run: Simulation) -> Iterator[Room]:
-    work, schedule, starts = run.work, run.schedule, _starts(run)
-    rows: Memory = "shared" if run.accelerator.is_shared else "global"
-    weights: Memory = "shared" if run.accelerator.is_shared else "weight"
-    begun, released = [*schedule.begun, run.end], _released_after(run)
+    memories: tuple[Memory, Memory] = ("shared", "shared") if run.accelerator.is_shared else ("weight", "global")
+    yield from _of_weights(run, memories[0])
+    yield from _of_inputs(run, memories[1])
+    yield from _of_outputs(run, memories[1])
+
+
+def _of_weights(run: Simulation, memory: Memory) -> Iterator[Room]:
+    """Yield rooms of weights; those of a streamed layer that stay are the first to come."""
+    work, schedule, released, chunks = run.work, run.schedule, released_after(run.work), dict[int, int]()
+    done = dict[int, int]()  #: of each operation, bytes that have come
+    for load in work.weights:
+        chunks[load.operation] = chunks.get(load.operation, 0) + load.room
     for start, stop, operation, _, _, taken, step in schedule.weights:
-        until = schedule.ended[released[operation]]
+        price, first, end = run.priced.prices[step], *work.first_operation[step : step + 2]
+        assert isinstance(price, Price)
+        until, own, room = released[operation], chunks[operation], price.weight_bytes
+        if operation == first and own + max((chunks.get(each, 0) for each in range(first + 1, end)), default=0) <= room:
+            until = end - 1  # there is room for them beside all others
+        if own > room:  # steps that are taken together: theirs take turns
+            done[operation] = done.get(operation, 0) + taken
+            taken = -(-done[operation] * room // own) + -(done[operation] - taken) * room // own
         for come, _, size in _pieces(start, stop, taken):
-            yield Room(weights, "weights", step, "", come, until, size)
-    early = dict[int, int]()
+            yield Room(memory, "weights", step, "", come, schedule.ended[until], size)
+
+
+def _of_inputs(run: Simulation, memory: Memory) -> Iterator[Room]:
+    work, begun, early = run.work, run.schedule.begun, dict[int, int]()
     for load in work.rows:
         early[load.operation] = early.get(load.operation, 0) + load.before
     firsts = dict[int, int]()  #: when the first row of an operation comes that loads several tensors
-    for start, stop, operation, _, _, taken, step in schedule.rows:
+    for start, stop, operation, _, _, taken, step in run.schedule.rows:
         subgraph, price = run.priced.models[step].subgraph, run.priced.prices[step]
         if operation == work.first_operation[step] and taken and isinstance(price, Price) and price.loops:
             arriving = sum(map(run.priced.rules.whole_bytes, subgraph.arriving))  # what is kept from here on
@@ -77,27 +95,17 @@ def _of_pieces(run: Simulation) -> Iterator[Room]:
         for come, _, size in _pieces(start, stop, taken):
             since = firsts.setdefault(operation, come) if len(subgraph.loaded) > 1 else come
             if since < begun[operation]:
-                yield Room(rows, "inputs", step, "", since, begun[operation], size)
-    own = {store.operation: store.room for store in work.stores}
-    for start, stop, operation, _, _, freed, step in schedule.stores:
+                yield Room(memory, "inputs", step, "", since, begun[operation], size)
+
+
+def _of_outputs(run: Simulation, memory: Memory) -> Iterator[Room]:
+    begun, starts = [*run.schedule.begun, run.end], _starts(run)
+    own = {store.operation: store.room for store in run.work.stores}
+    for start, stop, operation, _, _, freed, step in run.schedule.stores:
         since = begun[operation + 1] if own[operation] else starts[step + 1]
         for _, gone, size in _pieces(start, stop, freed):
             if since < gone:
-                yield Room(rows, "outputs", step, "", since, gone, size)
-
-
-def _released_after(run: Simulation) -> list[int]:
-    """Return for each operation the one after which its weights are released: those that stay are the first to come."""
-    work, found = run.work, released_after(run.work)
-    chunks = dict[int, int]()
-    for load in work.weights:
-        chunks[load.operation] = chunks.get(load.operation, 0) + load.room
-    for step, (first, end) in enumerate(zip(work.first_operation, work.first_operation[1:])):
-        price, others = run.priced.prices[step], [chunks.get(each, 0) for each in range(first + 1, end)]
-        assert isinstance(price, Price)
-        if work.is_streamed[step] and chunks.get(first, 0) + max(others, default=0) <= price.weight_bytes:
-            found[first] = end - 1  # there is room for them beside all others
-    return found
+                yield Room(memory, "outputs", step, "", since, gone, size)
 
 
 def _starts(run: Simulation) -> list[int]:
