@@ -100,7 +100,7 @@ def verify(
     progress : callable, optional
         Called with (subgraphs executed, subgraphs in total).
     places : iterable of sequences, optional
-        Where all lies that the run of the simulation holds (`simulator.execution.timed.places`); judged with the run.
+        Where all lies that the run of the simulation holds (`simulator.execution.places`); judged with the run.
 
     Returns
     -------

@@ -13,11 +13,11 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.stays import Interval, Lies
 from simulator.execution.judge import Counted, pair_of
+from simulator.execution.places import judge_places
 from simulator.execution.timed.held import held_needs
 from simulator.execution.timed.held_bytes import Room
 from simulator.execution.timed.looped import looped_needs
 from simulator.execution.timed.needs import Needs
-from simulator.execution.timed.places import judge_places
 from simulator.execution.timed.replay import Kept, Replay
 from workloads.network.network import Network
 
