@@ -7,9 +7,10 @@ core, one sample and two channels of each tensor, because which elements are whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,7 @@ def verify(
     addresses: Addresses | None = None,
     full: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    places: Iterable[Sequence[Any]] | None = None,
 ) -> Verification:
     """Return whether every subgraph of the partition runs as the model prices it, number by number.
 
@@ -97,6 +99,8 @@ def verify(
         Execute the values of all channels instead of two per tensor; counts always cover all.
     progress : callable, optional
         Called with (subgraphs executed, subgraphs in total).
+    places : iterable of sequences, optional
+        Where all lies that the run of the simulation holds (`simulator.execution.places`); judged with the run.
 
     Returns
     -------
@@ -149,7 +153,7 @@ def verify(
     if not message:
         spans = [each.span for each in partition.keep]
         try:
-            replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices)
+            replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices, places)
         except Miss as miss:
             message = f"the run cannot be executed: {miss}"
     checks += check_printed(network, partition, evaluation, checks, replayed and replayed.cycles)

@@ -248,9 +248,8 @@ class Replay:
 
     # what is held
 
-    def room(self) -> Room:
-        """Return what is held at each moment."""
-        found = Room()
+    def room(self, found: Room) -> Room:
+        """Return what is held at each moment, added to what is given."""
         for each in self.kept:
             found.hold(self.begin(each.first), self.finish(each.last), each.size_bytes)
         for i, needs in enumerate(self.steps):
