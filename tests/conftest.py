@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import compileall
 import gc
-import os
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -29,13 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let the commands that tests start find what is compiled, also where Python is told to write none of it."""
-    if hasattr(config, "workerinput") or not os.environ.get("PYTHONDONTWRITEBYTECODE"):
-        return
-    folder = tempfile.mkdtemp()
-    os.environ["PYTHONPYCACHEPREFIX"] = folder
-    del os.environ["PYTHONDONTWRITEBYTECODE"]
-    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    """Compile the packages once: hundreds of commands in tests import them, and some may write no file whole."""
+    if not hasattr(config, "workerinput"):
+        for name in ("workloads", "simulator", "cocco", "experiments"):
+            compileall.compile_dir(config.rootpath / name, quiet=2)
 
 
 @pytest.hookimpl(trylast=True)
