@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.helpers.command_line import ROOT
 from tests.helpers.drawn import drawn
 
@@ -23,6 +25,27 @@ def test_short(seed):
 def test_long():
     for _ in range(600):
         time.sleep(0.1)
+"""
+
+IN_A_FIXTURE = """
+@pytest.fixture(scope="module")
+def late():
+    for _ in range(600):
+        time.sleep(0.1)
+
+def test_late(late):
+    pass
+"""
+
+TAKEN_FOR_A_FAILURE = """
+def test_code():
+    code = 0
+    try:
+        for _ in range(600):
+            time.sleep(0.1)
+    except BaseException:
+        code = 1
+    assert code == 0
 """
 
 
@@ -44,10 +67,10 @@ def test_every_case_is_first_of_its_function_for_some_word():
     assert len({order[0] for order in orders if "many" in order[0]}) > 5
 
 
-def run(folder: Path, *words: str) -> str:
+def run(folder: Path, *words: str, tests: str = TESTS) -> str:
     """Run pytest with the conftest of the project on tests of its own."""
     (folder / "conftest.py").write_text((ROOT / "tests" / "conftest.py").read_text())
-    (folder / "test_some.py").write_text(TESTS)
+    (folder / "test_some.py").write_text(tests)
     command = [sys.executable, "-m", "pytest", "-v", "-rs", "-p", "no:cacheprovider", f"--rootdir={folder}"]
     options = ["-c", "/dev/null", "-o", f"pythonpath={ROOT}", *words, str(folder)]
     finished = subprocess.run(command + options, capture_output=True, text=True, timeout=100, check=False, cwd=folder)
@@ -63,6 +86,12 @@ def test_what_is_not_begun_or_cut_off_is_skipped(tmp_path: Path):
     assert place in (0, 1) and all(end == "PASSED" for _, end in order[:place])
     assert [end for _, end in order[place:]] == ["SKIPPED"] * (5 - place)
     assert "cut off: the seconds are over" in said and "not begun: the seconds are over" in said
+
+
+@pytest.mark.parametrize("tests", [IN_A_FIXTURE, TAKEN_FOR_A_FAILURE])
+def test_what_is_cut_off_anywhere_and_whatever_it_makes_of_it_is_skipped(tmp_path: Path, tests: str):
+    said = run(tmp_path, "--seconds", "3", tests="import time\nimport pytest\n" + tests)
+    assert "1 skipped" in said and "cut off: the seconds are over" in said
 
 
 def test_without_time_left_nothing_is_begun(tmp_path: Path):

@@ -171,7 +171,7 @@ def _encoded(value: Any) -> Any:
         return {"dict": [[name, _encoded(each)] for name, each in value.items()]}
     if isinstance(value, Partition):
         spans = [list(interval.span) for interval in value.keep]
-        groups, said = list(map(list, value.subgraphs)), ([*value.schemes], [*value.spare])
+        groups, said = list(map(list, value.subgraphs)), ([*value.schemes], [*value.spare], [*value.ahead])
         return {"plan": [value.network_name, groups, value.metric, spans, *said]}
     if isinstance(value, Settings):
         return {"settings": repr(value)}

@@ -34,6 +34,7 @@ from simulator.partition.partition import Partition
 
 SOLVED = 8  #: prices tried with the exact search in one memory, and with one metric that chooses tiles; our choice
 SHARE = 2  #: of the steps of a proof one in so many is left to all this; our choice
+EACH = 8  #: of those in one memory one in so many; our choice: what needs more is seldom decided by all of them
 LOOKED = 16  #: memories that are looked at; our choice
 WALKED = 4  #: prices tried without it
 STEEPER = 8.0  #: times larger, or smaller, is the next of these
@@ -134,7 +135,7 @@ def least_of_all(
 def budget(question: Question, failures: int | None = None) -> StepBudget:
     """Return the steps of the exact search; failures: memories in a row that may give up, and nothing else is tried."""
     per_memory, in_total, _ = PROOF_STEPS[question.problem.keep]
-    return StepBudget(question.budget(per_memory), question.budget(in_total) // SHARE, failures)
+    return StepBudget(question.budget(per_memory) // EACH, question.budget(in_total) // SHARE, failures)
 
 
 class _Search:

@@ -6,8 +6,9 @@ The latency that is executed is no sum over subgraphs, so neither the exact nor 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from cocco.exploration.starts import starts
 from cocco.latency.bounds import Bound, bounds_of
 from cocco.latency.draft import draft_of
 from cocco.latency.moves import Moves
+from cocco.latency.places import placed_run
 from cocco.latency.search import Found, Search
 from cocco.latency.seeds import all_kept
 from cocco.latency.timed import Timed
@@ -36,6 +38,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
+TRIES = 8  #: plans for which addresses are sought, the best first; our choice: a plan takes about a second
 SHARE = 10  #: of the samples of an effort one in so many is a plan that is priced; our choice: a plan takes ms
 
 
@@ -108,22 +111,19 @@ def _answer(
     network: Network, first: Result, search: Search, bound: Bound, rule: TileRule, seed: int, slack: float,
     least_energy: float,
 ) -> Result:  # fmt: skip
-    """Return the fastest plan found that has addresses, as the simulator judges it; without any, the fastest.
+    """Return the fastest plan found whose run has addresses, as the simulator judges it; without any, the fastest.
 
     Of plans within the slack the one that takes the least energy; least_energy: what none takes less than.
     """
     chip, order = search.timed.accelerator, sorted(search.found)
-    fastest_of_all = order[0]
-    if slack:
-        most = fastest_of_all.slots * (1 + slack)
-        order.sort(key=lambda each: (each.slots > most, each.energy_pj if each.slots <= most else 0.0, each))
-    best, placed = order[0], False
-    for found in order:
-        addresses = address_map(network, found.draft.partition(network), chip, rule)
-        if addresses is None or addresses.fits:
-            best, placed = found, True
-            break
-    evaluation = evaluate(network, best.draft.partition(network), chip, rule)
+    placed = _placed(network, search.timed, order, rule, 0.0)
+    best = fastest_of_all = placed or _Placed(order[0].slots, order[0].energy_pj, order[0].draft.partition(network))
+    if slack and placed:
+        most = placed.slots * (1 + slack)
+        near = sorted((each for each in order if each.slots <= most), key=lambda each: (each.energy_pj, each))
+        thrifty = _placed(network, search.timed, near, rule, most)
+        best = thrifty if thrifty is not None and thrifty.slots <= most else best
+    evaluation = evaluate(network, best.plan, chip, rule)
     cost, least = evaluation.latency_executed_cycles, bound.slots / chip.dram_bytes_per_cycle
     if cost != best.slots / chip.dram_bytes_per_cycle:
         raise RuntimeError(
@@ -137,8 +137,31 @@ def _answer(
         first, method="auto", metric="latency", seed=seed, samples=max(1, search.priced), status=status, cost=cost,
         plans=(evaluation.plan,), evaluations=(evaluation,), lower_bound=least, gap=gap(cost, least),
         bounded_by=bound.why, seen=_seen(search.found, chip), splits=None, moved=() if evaluation.keep else None,
-        placed=placed if evaluation.keep else None, second=second,
+        placed=placed is not None if evaluation.keep else None, second=second,
     )  # fmt: skip
+
+
+class _Placed(NamedTuple):
+    """A plan whose run has addresses for all that it holds."""
+
+    slots: int
+    energy_pj: float
+    plan: Partition
+
+
+def _placed(network: Network, timed: Timed, order: Sequence[Found], rule: TileRule, most: float) -> _Placed | None:
+    """Return the first plan whose run has addresses and at most so many slots; without any, the fastest that has."""
+    best: _Placed | None = None
+    for found in order[:TRIES]:
+        if best is not None and best.slots <= max(most, found.slots):
+            break
+        addresses = address_map(network, found.draft.partition(network), timed.accelerator, rule)
+        if addresses is not None and not addresses.fits:
+            continue
+        run = placed_run(timed.priced(found.draft))
+        if run is not None and (best is None or run.run.end < best.slots):
+            best = _Placed(run.run.end, found.energy_pj, run.run.priced.partition)
+    return best
 
 
 def _seen(found: list[Found], chip: Accelerator) -> Seen:

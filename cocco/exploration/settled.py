@@ -190,7 +190,9 @@ def _placed(
         maps = [address_map(*each, best.machine, problem.tile_rule) for each in held] if needs_pairs else []
         return _Placed(best if all(each is None or each.fits for each in maps) else known)
     memory = problem.memory_of(best.machine)
-    plans, moved, is_placed = repaired_plans(problem, best.machine, best.plans, needs_pairs)
+    is_tie = len(known.plans) == 1 and best.machine == known.machine and problem.metric in bounds[memory]
+    within = known.plans[0] if is_tie and best.of(problem.metric) <= known.of(problem.metric) * (1 + SAME) else None
+    plans, moved, is_placed = repaired_plans(problem, best.machine, best.plans, needs_pairs, within)
     changed = plans_of(problem, best.machine, plans)
     if moved and len(plans) == 1 and problem.accelerator.cores == 1:
         given = given_in(problem, memory)

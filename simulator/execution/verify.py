@@ -7,9 +7,10 @@ core, one sample and two channels of each tensor, because which elements are whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,7 @@ def verify(
     addresses: Addresses | None = None,
     full: bool = False,
     progress: Callable[[int, int], object] | None = None,
+    places: Iterable[Sequence[Any]] | None = None,
 ) -> Verification:
     """Return whether every subgraph of the partition runs as the model prices it, number by number.
 
@@ -97,6 +99,8 @@ def verify(
         Execute the values of all channels instead of two per tensor; counts always cover all.
     progress : callable, optional
         Called with (subgraphs executed, subgraphs in total).
+    places : iterable of sequences, optional
+        Where all lies that the run of the simulation holds (`simulator.execution.places`); judged with the run.
 
     Returns
     -------
@@ -145,13 +149,13 @@ def verify(
     checks, message = judge_steps(accelerator, partition, prices, steps)
     if wrong := wrong_input(network, priced.rules.geometry, accelerator.batch):
         return Verification(False, wrong, (), 0, checks, partition.names)
-    evaluation, replayed, doubt = summarize(priced), None, tuple[str, ...]()
+    evaluation, replayed = summarize(priced), None
     if not message:
         spans = [each.span for each in partition.keep]
         try:
-            replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices)
-        except Miss as miss:  # a run of other times may still be possible, so nothing else is in doubt
-            doubt = (f"the executed latency is not confirmed: {miss}",)
+            replayed = judge_run(network, accelerator, steps, spans, evaluation.simulation.slices, places)
+        except Miss as miss:
+            message = f"the run cannot be executed: {miss}"
     checks += check_printed(network, partition, evaluation, checks, replayed and replayed.cycles)
     checks += replayed.memories if replayed else ()
     message = message or first_wrong(partition, checks)
@@ -178,7 +182,7 @@ def verify(
             return Verification(False, message, _notes(shrunk, smaller, accelerator, full), 0, checks, partition.names)
         if progress is not None:
             progress(step + 1, len(prices))
-    notes = (*_notes(shrunk, smaller, accelerator, full), *doubt)
+    notes = _notes(shrunk, smaller, accelerator, full)
     return Verification(not message, message, notes, 0 if message else len(partition), checks, partition.names)
 
 

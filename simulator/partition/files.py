@@ -11,7 +11,7 @@ from workloads.errors import shown
 from workloads.files import read_mapping
 from workloads.network.network import Network
 
-KEYS = ("network", "metric", "subgraphs", "rest", "keep", "schemes", "spare", "accelerator")
+KEYS = ("network", "metric", "subgraphs", "rest", "keep", "schemes", "spare", "ahead", "accelerator")
 RESTS = ("layerwise", "greedy")
 
 
@@ -25,12 +25,13 @@ class Handwritten(NamedTuple):
     keep: list[object]  #: tensors kept on chip (simulator.partition.keep)
     schemes: list[object]  #: how several cores share each group (simulator.partition.schemes); empty: nothing is said
     spare: list[object]  #: bytes that each group leaves free (simulator.partition.spare); empty: none does
+    ahead: list[object]  #: the most bytes of what comes ahead while each runs; empty: all that is free
     accelerator: dict[str, Any] | None = None  #: for which it was made, as in hardware files; no price depends on it
 
     @property
-    def of_groups(self) -> tuple[list[object], list[object], list[object]]:
+    def of_groups(self) -> tuple[list[object], ...]:
         """What is kept, and what is said of each group, as Partition.from_groups takes it."""
-        return self.keep, self.schemes, self.spare
+        return self.keep, self.schemes, self.spare, self.ahead
 
 
 def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten:
@@ -69,14 +70,15 @@ def read_handwritten(path: str | PathLike[str], network: Network) -> Handwritten
         raise PartitionError(
             f"{path}: 'rest: {rest}' and 'schemes' exclude each other: what is fused is priced by the cheapest scheme"
         )
-    spare = content.get("spare", [])
-    if not isinstance(spare, list):
-        raise PartitionError(f"{path}: 'spare' is {shown(spare)}; it must be a list, one for each of 'subgraphs'")
-    if spare and rest != RESTS[0]:
-        raise PartitionError(
-            f"{path}: 'rest: {rest}' and 'spare' exclude each other: what is fused is priced in the whole memory"
-        )
+    sizes = {name: content.get(name, []) for name in ("spare", "ahead")}
+    for name, each in sizes.items():
+        if not isinstance(each, list):
+            raise PartitionError(f"{path}: {name!r} is {shown(each)}; it must be a list, one for each of 'subgraphs'")
+        if each and rest != RESTS[0]:
+            raise PartitionError(
+                f"{path}: 'rest: {rest}' and {name!r} exclude each other: what is fused is priced in the whole memory"
+            )
     accelerator = content.get("accelerator")
     if not isinstance(accelerator, dict | None):
         raise PartitionError(f"{path}: 'accelerator' is {shown(accelerator)}; it must be a mapping, as a hardware file")
-    return Handwritten(str(path), groups, metric, rest, keep, schemes, spare, accelerator)
+    return Handwritten(str(path), groups, metric, rest, keep, schemes, sizes["spare"], sizes["ahead"], accelerator)

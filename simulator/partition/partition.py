@@ -20,7 +20,7 @@ from simulator.partition.keep import check_keep, read_keep
 from simulator.partition.order import order_subgraphs
 from simulator.partition.patterns import expand
 from simulator.partition.schemes import CoreScheme, check_schemes, reordered
-from simulator.partition.spare import check_spare
+from simulator.partition.spare import check_ahead, check_spare
 from workloads.display import html
 from workloads.files import write_atomic
 from workloads.network.network import Network, check_network
@@ -68,14 +68,14 @@ class Partition:
     keep: tuple[KeptInterval, ...] = ()  #: by first step and tensor
     schemes: tuple[CoreScheme, ...] = ()  #: how several cores share each, "" the cheapest; nothing where none is said
     spare: tuple[int, ...] = ()  #: bytes that each leaves free for weights of later ones; nothing where none does
+    ahead: tuple[int | None, ...] = ()  #: bytes for what comes ahead while each runs, at most; None: all that is free
 
     def __post_init__(self) -> None:
         check_metric(self.metric)
 
     def __hash__(self) -> int:
-        return hash(
-            (self.network_name, self.subgraphs, self.names, self.metric, *self.keep, *self.schemes, *self.spare)
-        )
+        said = *self.keep, *self.schemes, *self.spare, *self.ahead
+        return hash((self.network_name, self.subgraphs, self.names, self.metric, *said))
 
     def __repr__(self) -> str:
         layers = sum(map(len, self.subgraphs))
@@ -117,11 +117,12 @@ class Partition:
         keep: Iterable[Span] = (),
         schemes: Iterable[str | None] = (),
         spare: Iterable[int] = (),
+        ahead: Iterable[int | None] = (),
     ) -> Partition:
         """Return the partition with these groups of layer ids; raises PartitionError where it is not valid.
 
         keep: (tensor id, first step, last step) of each kept interval; with any, the groups are in execution order.
-        schemes, spare: of each group, as from_groups takes them.
+        schemes, spare, ahead: of each group, as from_groups takes them.
         """
         check_network(network)
         spans = list(keep)
@@ -129,7 +130,8 @@ class Partition:
         ordered = order_subgraphs(network, given, written=len(given) if spans else 0)
         shared = reordered(check_schemes(schemes, given), given, ordered, "")
         left = reordered(check_spare(spare, given), given, ordered, 0)
-        return _partition(network, ordered, metric, spans, shared, left)
+        most = reordered(check_ahead(ahead, given), given, ordered, None)
+        return _partition(network, ordered, metric, spans, shared, left, most)
 
     @classmethod
     def from_groups(
@@ -140,6 +142,7 @@ class Partition:
         keep: Iterable[str | Mapping[str, str] | KeptInterval] = (),
         schemes: Iterable[str | None] = (),
         spare: Iterable[int] = (),
+        ahead: Iterable[int | None] = (),
     ) -> Partition:
         """Return the partition with these groups of layer names; layers that are not named run alone.
 
@@ -162,6 +165,10 @@ class Partition:
             Bytes of one core's buffer of weights (shared or not) that each group leaves free while it runs, so that
             weights of later groups are loaded ahead: it takes a tile or loop order that fits into the rest. Layers
             that are not named leave 0.
+        ahead : iterable of int or None, optional
+            The most bytes of a core's buffer of activations (shared or not) that hold what has come for later
+            operations, or is still being stored, while each group runs; None, and layers that are not named: all that
+            is free.
 
         Raises
         ------
@@ -170,25 +177,25 @@ class Partition:
         PartitionError
             An unknown or repeated layer, a pattern without a layer, an empty or disconnected group, or groups that
             wait for each other; with keep, an order that is not topological, or an interval whose tensor is not made
-            or read at its ends; schemes that are unknown, or not as many as groups; spare that is no size.
+            or read at its ends; schemes that are unknown, or not as many as groups; spare or ahead that are
+            no sizes.
         """
         check_network(network)
         ids = named_groups(network, groups)
-        shared, left = check_schemes(schemes, ids), check_spare(spare, ids)
+        shared, left, most = check_schemes(schemes, ids), check_spare(spare, ids), check_ahead(ahead, ids)
         entries = check_keep(keep)
         seen = {v for group in ids for v in group}
         alone = [[v] for v in range(len(network.layers)) if v not in seen]
         if not entries:
             return cls.from_ids(
                 network, ids + alone, metric, schemes=shared + [""] * len(alone) if shared else (),
-                spare=left + [0] * len(alone) if left else (),
+                spare=left + [0] * len(alone) if left else (), ahead=most + [None] * len(alone) if most else (),
             )  # fmt: skip
         given = [tuple(sorted(group)) for group in ids + alone]
         ordered = order_subgraphs(network, given, written=len(ids))
         spans = read_keep(Uses(network, ordered), entries)
-        return _partition(
-            network, ordered, metric, spans, reordered(shared, given, ordered, ""), reordered(left, given, ordered, 0)
-        )
+        said = reordered(shared, given, ordered, ""), reordered(left, given, ordered, 0)
+        return _partition(network, ordered, metric, spans, *said, reordered(most, given, ordered, None))
 
     @classmethod
     def layerwise(cls, network: Network, metric: Metric = DEFAULT_METRIC) -> Partition:
@@ -200,7 +207,7 @@ class Partition:
     def load(cls, path: str | PathLike[str], network: Network) -> Partition:
         """Return the partition in a .json or .yaml file: {"network": name, "subgraphs": [[layer names], ...]}.
 
-        "keep", "schemes" and "spare" are what from_groups takes.
+        "keep", "schemes", "spare" and "ahead" are what from_groups takes.
 
         Layers that are not named run alone; a file with "rest: greedy" is for cocco.load_partition, which has prices.
         """
@@ -238,9 +245,10 @@ class Partition:
         shared = ",\n".join("  " + json.dumps(scheme or None) for scheme in self.schemes)
         schemes = f', "schemes": [\n{shared}\n]' if self.schemes else ""
         spare = f', "spare": {list(self.spare)}' if self.spare else ""
+        ahead = f', "ahead": {json.dumps(self.ahead)}' if self.ahead else ""
         made = "" if accelerator is None else f', "accelerator": {json.dumps(_said(accelerator))}'
         groups = f'"subgraphs": [\n{lines}\n]'
-        text = f'{{"network": {json.dumps(self.network_name)}, {metric}{groups}{keep}{schemes}{spare}{made}}}\n'
+        text = f'{{"network": {json.dumps(self.network_name)}, {metric}{groups}{keep}{schemes}{spare}{ahead}{made}}}\n'
         write_atomic(path, text)
 
     def __len__(self) -> int:
@@ -254,12 +262,12 @@ def _partition(
     spans: Sequence[Span],
     schemes: tuple[CoreScheme, ...] = (),
     spare: tuple[int, ...] = (),
+    ahead: tuple[int | None, ...] = (),
 ) -> Partition:
     """Return the partition of groups in execution order; raises PartitionError where an interval is none."""
     names = tuple(network.names(group) for group in ordered)
-    return Partition(
-        network.name, ordered, names, metric, named_intervals(Uses(network, ordered), spans), schemes, spare
-    )
+    keep = named_intervals(Uses(network, ordered), spans)
+    return Partition(network.name, ordered, names, metric, keep, schemes, spare, ahead)
 
 
 def _said(accelerator: Accelerator) -> dict[str, object]:

@@ -47,4 +47,4 @@ def reordered(
     """Return what is said of groups in another order, `missing` of those of which nothing is. () where all is that."""
     given = dict(zip(groups, values))
     found = tuple(given.get(group, missing) for group in ordered)
-    return found if any(found) else ()
+    return found if any(each != missing for each in found) else ()

@@ -117,7 +117,7 @@ def _steps(layer: LoopLayer, plan: LoopPlan, compute_slots: int, most: int) -> _
         ahead,
         none if layer.stays.output else behind,
         own if is_streamed else none,
-        ahead if ahead[0] >= inputs[0] else none,
+        [ahead[0] + arriving, *ahead[1:]] if ahead[0] >= inputs[0] - arriving else none,
         [max(pair) for pair in zip(behind, outputs)],
         is_streamed,
     )

@@ -7,16 +7,44 @@ released, in every step between: so nothing ever waits for a byte that has no ro
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import accumulate
+from typing import Generic, TypeVar
 
-from simulator.timing.work import Store, Work
+from simulator.timing.work import Load, Store, Work
 
 NEVER = 1 << 62
 Moved = tuple[int, int, int, int, int, int, int]  #: start, stop, operation, layer, bytes, room in one core, step
+Item = TypeVar("Item", Load, Store)
+
+
+class _Queue(Generic[Item]):
+    """What DRAM moves in this order: the first that is not over, its operation, and how much of it is left."""
+
+    __slots__ = ("at", "head", "items", "left", "operation", "step")
+    items: Sequence[Item]
+    head: Item
+    at: int
+    left: int
+    operation: int
+    step: int
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self.items, self.at = items, -1
+        self.next()
+
+    def next(self) -> None:
+        """Go on to the next one; after the last, to none."""
+        self.at += 1
+        if self.at < len(self.items):
+            self.head = self.items[self.at]
+            self.operation, self.step, self.left = self.head.operation, self.head.step, self.head.size
+        else:
+            self.operation, self.step, self.left = NEVER, NEVER, 0
 
 
 class Schedule:
-    """One run of all work. Its lists are filled by `run`; times are slots.
+    """One run of all work; times are slots.
 
     lookahead: how many steps after the running one may be loaded for. stores_first: the rule for stores.
     """
@@ -27,210 +55,234 @@ class Schedule:
         self.weights: list[Moved] = []
         self.stores: list[Moved] = []
         self.computed: list[int] = []  #: when each part begins
-        self.begun: list[int] = []  #: when each operation has its room
+        self.begun: list[int] = [0]  #: when each operation has its room
         self.ended: list[int] = []  #: when each operation has computed
-        self.end = 0
+        self._rows, self._weights, self._stores = _Queue(work.rows), _Queue(work.weights), _Queue(work.stores)
+        # the array: what it does, until when
+        self._slots = [max(part.slots, part.passing) for part in work.parts]
+        self._needed = list(accumulate(self._slots, initial=0))  #: when each part begins if nothing waits
+        self._now = self._busy = self._step = self._operation = self._part = 0
+        self._is_done, self._lacking = False, 0  #: lacking: bytes of room that the next operation waits for
+        # room: what each step leaves, what the running one holds
+        reserve, self._is_shared = work.rows_kept, work.weight_room is work.room
+        self._free = [room - reserve[first] for room, first in zip(work.room, work.first_operation)]
+        self._free_weights = self._free if self._is_shared else list(work.weight_room)
+        self._rows_ahead = [0] * len(reserve)  #: of each operation of the running step, beside the regions
+        self._chunks_ahead = [0] * len(reserve)  #: of a streamed layer
+        self._in_rows = self._behind = 0  #: rows ahead and behind of the step
+        self._extra = self._extra_weights = 0  #: all else that is ahead
+        self._store_rooms = [each.room for each in work.stores]
         self._run()
+        self.end = max(self._now, self._busy)
+        assert self._is_done and not (self._rows.left or self._weights.left or self._stores.left)
 
     def _run(self) -> None:
-        work, stores_first, lookahead = self.work, self.stores_first, self.lookahead
-        rows, weights, stores, first_part = work.rows, work.weights, work.stores, work.first_part
-        first_operation, after, reserve = work.first_operation, work.after, work.rows_kept
-        slots = [max(part.slots, part.passing) for part in work.parts]
-        needed = list(accumulate(slots, initial=0))  #: when each part begins if nothing waits
-        is_shared = work.weight_room is work.room
-        operations = len(first_part) - 1
-        free = [room - reserve[first_operation[i]] for i, room in enumerate(work.room)]
-        free_weights = free if is_shared else list(work.weight_room)
-        loaded_ahead = [0] * operations  #: of rows of each operation of the running step, beside the regions
-        chunks_ahead = [0] * operations  #: of a streamed layer
-        # queues: the head of each, and how much of it is left
-        row, row_left = 0, rows[0].size if rows else 0
-        weight, weight_left = 0, weights[0].size if weights else 0
-        store, store_left = 0, stores[0].size if stores else 0
-        store_rooms: list[int] = [each.room for each in stores]
-        ended = -1  #: the last operation that has computed
-        step, operation, part, busy = 0, 0, 0, 0  #: what the array does, until when
-        last_part = first_part[1]
-        room, weight_room = work.room[0], work.weight_room[0]
-        in_rows = behind = extra = extra_weights = 0  #: rows ahead and behind of the step; all else that is ahead
-        now = 0
-        is_done, lacking = False, 0  #: lacking: bytes of room that the next operation waits for
-        self.begun.append(0)
+        """Do all work."""
         while True:
-            # the array goes on as far as it can
-            while not is_done:
-                if part < last_part:
-                    if (row < len(rows) and rows[row].operation <= operation) or (
-                        weight < len(weights) and weights[weight].part <= part
-                    ):
-                        break
-                    busy = max(busy, now)
+            if not self._is_done:
+                self._compute()
+            now, busy, horizon = self._now, self._busy, NEVER
+            if busy > now and self._part == self.work.first_part[self._operation + 1]:
+                horizon = busy
+            load, size = self._next_load()
+            if self._stores.operation < len(self.ended) and self._stores_before(load, size):
+                self._store(horizon)
+            elif size > 0:
+                self._load(load, size if size < horizon - now else horizon - now)
+            elif horizon == NEVER:
+                return
+            else:
+                self._now = horizon
+
+    # the array
+
+    def _compute(self) -> None:
+        """Let the array go on as far as it can: what it needs is there, and there is room."""
+        first_part, slots, rows, weights, now = self.work.first_part, self._slots, self._rows, self._weights, self._now
+        while True:
+            operation, part = self._operation, self._part
+            last = first_part[operation + 1]
+            if part < last:
+                if rows.operation <= operation:
+                    return
+                end = last if weights.operation > operation else min(last, weights.head.part)
+                if end <= part:
+                    return
+                busy = max(self._busy, now)
+                while part < end:
                     self.computed.append(busy)
                     busy += slots[part]
                     part += 1
-                    continue
-                if busy > now:
-                    break
-                if ended < operation:
-                    ended = operation
-                    self.ended.append(busy)
-                following = operation + 1
-                if following == operations:
-                    is_done = True
-                    break
-                # the next operation takes its room
-                if following < first_operation[step + 1]:
-                    unsaved = 0
-                    if store < len(stores) and stores[store].operation <= operation:
-                        last = len(stores)  # the store of this operation is the last one pending that is computed
-                        k = store
-                        while k < last and stores[k].operation < operation:
-                            k += 1
-                        if k < last and stores[k].operation == operation:
-                            unsaved = store_rooms[k]
-                            if k == store:
-                                unsaved = _held(stores[k], store_left, unsaved)
-                    less = loaded_ahead[following]
-                    chunk = chunks_ahead[following]
-                    held = extra - chunk if is_shared else extra
-                    lacking = behind + unsaved + in_rows - less + held - room
-                    if lacking > 0:
-                        break
-                    in_rows -= less
-                    behind += unsaved
-                    if is_shared:
-                        extra -= chunk
-                    else:
-                        extra_weights -= chunk
-                else:
-                    later = work.room[step + 1] - reserve[following] - free[step + 1]
-                    unsaved, k = 0, store
-                    while k < len(stores) and stores[k].operation <= operation:
-                        if step + 1 > stores[k].until:
-                            unsaved += _held(stores[k], store_left, stores[k].late) if k == store else stores[k].late
-                        k += 1
-                    lacking = unsaved + later - work.room[step + 1]
-                    if lacking > 0:
-                        break
-                    step += 1
-                    room, weight_room, extra, in_rows, behind = (
-                        work.room[step],
-                        work.weight_room[step],
-                        later,
-                        0,
-                        unsaved,
-                    )
-                    if not is_shared:
-                        extra_weights = weight_room - free_weights[step]
-                    for at in range(store, k):
-                        store_rooms[at] = 0 if step <= stores[at].until else stores[at].late
-                operation = following
-                part, last_part = first_part[operation], first_part[operation + 1]
-                busy = now
-                self.begun.append(now)
-            horizon = busy if busy > now and part == last_part else NEVER
-            # what the channel could do
-            kept = max(reserve[operation], in_rows + behind)
-            ahead = room - extra - kept
-            row_size = weight_size = 0
-            if row < len(rows):
-                load = rows[row]
-                if store >= len(stores) or stores[store].operation > after[load.step]:
-                    if load.operation <= operation:
-                        row_size = row_left
-                    elif load.step == step:
-                        row_size = _most(room - extra - in_rows - behind, row_left, load.size, load.room)
-                    elif load.is_early and load.step <= step + lookahead:
-                        least = ahead
-                        for i in range(step + 1, load.step):
-                            least = min(least, free[i])
-                        row_size = _most(least, row_left, load.size, load.before)
-            if weight < len(weights):
-                load = weights[weight]
-                if load.operation <= operation or (load.step == step and not load.room):
-                    weight_size = weight_left
-                elif load.step == step or (load.is_early and load.step <= step + lookahead):
-                    least = ahead if is_shared else weight_room - extra_weights
-                    for i in range(
-                        step + 1, load.step + (load.room > 0 and load.operation > first_operation[load.step])
-                    ):
-                        least = min(least, free_weights[i])
-                    weight_size = _most(least, weight_left, load.size, load.before)
-            is_row = row_size > 0 and (weight_size <= 0 or rows[row].part <= weights[weight].part)
-            size = row_size if is_row else weight_size
-            if store < len(stores) and stores[store].operation <= ended:
-                saves = stores_first or lacking > 0 or size <= 0
-                if not saves:
-                    need = needed[rows[row].part if is_row else weights[weight].part] - needed[part] + max(busy, now)
-                    saves = need - now - (row_left if is_row else weight_left) > store_left
-                if saves:
-                    item, own = stores[store], store_rooms[store]
-                    size = min(store_left, horizon - now)
-                    if lacking > 0:
-                        whole = item.late if operation + 1 == first_operation[step + 1] else own
-                        size = min(size, -(-lacking * item.size // whole)) if whole and not item.is_mixed else size
-                    freed = _held(item, store_left, own) - _held(item, store_left - size, own)
-                    store_left -= size
-                    if item.operation < operation:
-                        behind -= freed
-                    self.stores.append((now, now + size, item.operation, 0, size, freed, item.step))
-                    now += size
-                    if not store_left:
-                        store += 1
-                        store_left = stores[store].size if store < len(stores) else 0
-                    continue
-            if size <= 0:
-                if horizon == NEVER:
-                    break
-                now = horizon
+                self._busy, self._part = busy, part
                 continue
-            size = min(size, horizon - now)
-            if is_row:
-                load = rows[row]
-                own = 0 if load.operation <= operation else load.room if load.step == step else load.before
-                taken = (
-                    -(-(load.size - row_left + size) * own // load.size) + -(load.size - row_left) * own // load.size
-                )
-                row_left -= size
-                if load.operation > operation:
-                    if load.step == step:
-                        in_rows += taken
-                        loaded_ahead[load.operation] += taken
-                    else:
-                        extra += taken
-                        for i in range(step + 1, load.step):
-                            free[i] -= taken
-                self.rows.append((now, now + size, load.operation, 0, size, taken, load.step))
-                now += size
-                if not row_left:
-                    row += 1
-                    row_left = rows[row].size if row < len(rows) else 0
-            else:
-                load = weights[weight]
-                own = load.before
-                taken = (
-                    -(-(load.size - weight_left + size) * own // load.size)
-                    + -(load.size - weight_left) * own // load.size
-                )
-                weight_left -= size
-                if load.operation > operation and not (load.step == step and not load.room):
-                    if is_shared:
-                        extra += taken
-                    else:
-                        extra_weights += taken
-                    is_chunk = load.room > 0 and load.operation > first_operation[load.step]
-                    for i in range(step + 1, load.step + is_chunk):
-                        free_weights[i] -= taken
-                    if is_chunk:
-                        chunks_ahead[load.operation] += taken
-                self.weights.append((now, now + size, load.operation, load.layer, size, taken, load.step))
-                now += size
-                if not weight_left:
-                    weight += 1
-                    weight_left = weights[weight].size if weight < len(weights) else 0
-        self.end = max(now, busy)
-        assert is_done and row == len(rows) and weight == len(weights) and store == len(stores)
+            if self._busy > now:
+                return
+            if len(self.ended) == operation:
+                self.ended.append(self._busy)
+            if operation + 2 == len(first_part):
+                self._is_done = True
+                return
+            if not (
+                self._goes_on() if operation + 1 < self.work.first_operation[self._step + 1] else self._next_step()
+            ):
+                return
+            self._operation, self._busy = operation + 1, now
+            self.begun.append(now)
+
+    # room
+
+    def _goes_on(self) -> bool:
+        """Return whether there is room for the next operation of the step, which then takes it."""
+        stores, operation, unsaved = self._stores, self._operation, 0
+        if stores.operation <= operation:  # the store of this operation is the last one pending that is computed
+            k, items = stores.at, stores.items
+            while k < len(items) and items[k].operation < operation:
+                k += 1
+            if k < len(items) and items[k].operation == operation:
+                unsaved = self._store_rooms[k]
+                if k == stores.at:
+                    unsaved = _held(stores.head, stores.left, unsaved)
+        less, chunk = self._rows_ahead[operation + 1], self._chunks_ahead[operation + 1]
+        held = self._extra - chunk if self._is_shared else self._extra
+        self._lacking = self._behind + unsaved + self._in_rows - less + held - self.work.room[self._step]
+        if self._lacking > 0:
+            return False
+        self._in_rows -= less
+        self._behind += unsaved
+        if self._is_shared:
+            self._extra -= chunk
+        else:
+            self._extra_weights -= chunk
+        return True
+
+    def _next_step(self) -> bool:
+        """Return whether there is room for the next step, which then takes it."""
+        work, stores, step = self.work, self._stores, self._step + 1
+        later = work.room[step] - work.rows_kept[self._operation + 1] - self._free[step]
+        unsaved, k = 0, stores.at
+        while k < len(stores.items) and stores.items[k].operation <= self._operation:
+            item = stores.items[k]
+            if step > item.until:
+                unsaved += _held(item, stores.left, item.late) if k == stores.at else item.late
+            k += 1
+        self._lacking = unsaved + later - work.room[step]
+        if self._lacking > 0:
+            return False
+        self._step, self._extra, self._in_rows, self._behind = step, later, 0, unsaved
+        if not self._is_shared:
+            self._extra_weights = work.weight_room[step] - self._free_weights[step]
+        for at in range(stores.at, k):
+            self._store_rooms[at] = 0 if step <= stores.items[at].until else stores.items[at].late
+        return True
+
+    def _rows_that_fit(self, free: int) -> int:
+        """Return how many bytes of the first rows may come now. free: for what later steps need."""
+        rows, step = self._rows, self._step
+        need = rows.step
+        if self._stores.operation <= self.work.after[need]:
+            return 0
+        if rows.operation <= self._operation:
+            return rows.left
+        if need == step:
+            free = self.work.room[step] - self._extra - self._in_rows - self._behind
+            return _most(free, rows.left, rows.head.size, rows.head.room)
+        if not rows.head.is_early or need > step + self.lookahead:
+            return 0
+        if need > step + 1:
+            free = min(free, *self._free[step + 1 : need])
+        return _most(free, rows.left, rows.head.size, rows.head.before)
+
+    def _weights_that_fit(self, free: int) -> int:
+        """Return how many bytes of the first weights may come now. free: as for rows, where the buffer is shared."""
+        weights, step = self._weights, self._step
+        load, last = weights.head, weights.step
+        if weights.operation <= self._operation or (last == step and not load.room):
+            return weights.left
+        if last != step and not (load.is_early and last <= step + self.lookahead):
+            return 0
+        if not self._is_shared:
+            free = self.work.weight_room[step] - self._extra_weights
+        last += load.room > 0 and self._is_chunk(load)
+        if last > step + 1:
+            free = min(free, *self._free_weights[step + 1 : last])
+        return _most(free, weights.left, load.size, load.before)
+
+    def _is_chunk(self, load: Load) -> bool:
+        """Return whether these weights of a streamed layer follow others, in whose step they have no room."""
+        return load.room > 0 and load.operation > self.work.first_operation[load.step]
+
+    # the channel
+
+    def _next_load(self) -> tuple[_Queue[Load], int]:
+        """Return what is needed first of what may come now, and how much of it."""
+        rows, weights = self._rows, self._weights
+        kept, held = self.work.rows_kept[self._operation], self._in_rows + self._behind
+        ahead = self.work.room[self._step] - self._extra - (kept if kept > held else held)
+        row_size = self._rows_that_fit(ahead) if rows.left else 0
+        weight_size = self._weights_that_fit(ahead) if weights.left else 0
+        if row_size > 0 and (weight_size <= 0 or rows.head.part <= weights.head.part):
+            return rows, row_size
+        return weights, weight_size
+
+    def _stores_before(self, load: _Queue[Load], size: int) -> bool:
+        """Return whether the first store goes before a load."""
+        if self.stores_first or self._lacking > 0 or size <= 0:
+            return True
+        need = self._needed[load.head.part] - self._needed[self._part] + max(self._busy, self._now)
+        return need - self._now - load.left > self._stores.left
+
+    def _store(self, horizon: int) -> None:
+        """Store what has been made first, up to a moment, or as much as the array waits for."""
+        stores, now = self._stores, self._now
+        item, own, left = stores.head, self._store_rooms[stores.at], stores.left
+        size = min(left, horizon - now)
+        if self._lacking > 0:
+            is_last = self._operation + 1 == self.work.first_operation[self._step + 1]
+            whole = item.late if is_last else own
+            size = min(size, -(-self._lacking * item.size // whole)) if whole and not item.is_mixed else size
+        freed = _held(item, left, own) - _held(item, left - size, own)
+        if item.operation < self._operation:
+            self._behind -= freed
+        self.stores.append((now, now + size, item.operation, 0, size, freed, item.step))
+        self._now, stores.left = now + size, left - size
+        if not stores.left:
+            stores.next()
+
+    def _load(self, queue: _Queue[Load], size: int) -> None:
+        """Load so many bytes of the first rows, or weights."""
+        load, now, is_row, is_ahead = queue.head, self._now, queue is self._rows, queue.operation > self._operation
+        own = load.before
+        if is_row:
+            own = 0 if not is_ahead else load.room if queue.step == self._step else own
+        whole = load.size
+        done = whole - queue.left
+        taken = -(-(done + size) * own // whole) + -done * own // whole
+        if is_ahead and taken:
+            self._take(load, taken, is_row)
+        moved = (now, now + size, queue.operation, load.layer, size, taken, queue.step)
+        (self.rows if is_row else self.weights).append(moved)
+        self._now, queue.left = now + size, queue.left - size
+        if not queue.left:
+            queue.next()
+
+    def _take(self, load: Load, taken: int, is_row: bool) -> None:
+        """Take room for what comes ahead, in every step from the running one to its own."""
+        step, free = self._step, self._free if is_row else self._free_weights
+        if is_row and load.step == step:
+            self._in_rows += taken
+            self._rows_ahead[load.operation] += taken
+            return
+        if not is_row and load.step == step and not load.room:
+            return
+        if is_row or self._is_shared:
+            self._extra += taken
+        else:
+            self._extra_weights += taken
+        is_chunk = not is_row and self._is_chunk(load)
+        for i in range(step + 1, load.step + is_chunk):
+            free[i] -= taken
+        if is_chunk:
+            self._chunks_ahead[load.operation] += taken
 
 
 def _held(store: Store, left: int, room: int) -> int:
@@ -245,4 +297,5 @@ def _most(free: int, left: int, size: int, room: int) -> int:
     if free <= 0:
         return 0
     done = size - left
-    return min(left, (-(-done * room // size) + free) * size // room - done)
+    most = (-(-done * room // size) + free) * size // room - done
+    return most if most < left else left

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.accelerator import Accelerator
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition
 from simulator.model.pricing import SubgraphModel
@@ -59,7 +58,8 @@ class Work(NamedTuple):
     first_operation: list[int]  #: of each step, and the number of operations
     after: list[int]  #: of each step, the last operation whose rows it may load from DRAM; -1 if none
     rows_kept: list[int]  #: of each operation, bytes of one core to leave for rows ahead and behind from here on
-    room: list[int]  #: of each step, bytes of the activation buffer beside its regions (and weights, if shared)
+    room: list[int]  #: of each step, bytes of the activation buffer for what lies beside its regions (and weights, if
+    #: shared): all that is free, or as many as the plan says
     weight_room: list[int]  #: of each step, of the weight buffer beside its weights; the same list if shared
     is_streamed: list[bool]  #: of each step
 
@@ -77,7 +77,7 @@ class Holds(NamedTuple):
 def work_of(priced: PricedPartition, prices: Sequence[Price], courses: Sequence[Course]) -> Work:
     """Return what the courses of a priced partition load, compute and store."""
     models = priced.models
-    work = Work([], [], [], [], [0], [0], _after(models, courses), [], *_rooms(priced.accelerator, prices), [])
+    work = Work([], [], [], [], [0], [0], _after(models, courses), [], *_rooms(priced, prices), [])
     kept = {(each.tensor_id, each.from_step): each.until_step for each in priced.partition.keep}
     for step, (model, price, course) in enumerate(zip(models, prices, courses)):
         until = min((kept.get((u, step), step) for u in model.subgraph.outputs), default=step)
@@ -91,9 +91,11 @@ def work_of(priced: PricedPartition, prices: Sequence[Price], courses: Sequence[
     return work
 
 
-def _rooms(chip: Accelerator, prices: Sequence[Price]) -> tuple[list[int], list[int]]:
+def _rooms(priced: PricedPartition, prices: Sequence[Price]) -> tuple[list[int], list[int]]:
+    chip, ahead = priced.accelerator, priced.partition.ahead or (None,) * len(prices)
     held = [price.kept_bytes + price.activation_bytes + price.weight_bytes * chip.is_shared for price in prices]
-    room = [chip.activation_capacity - each for each in held]
+    free = [chip.activation_capacity - each for each in held]
+    room = [size if most is None else min(size, most) for size, most in zip(free, ahead)]
     return room, room if chip.is_shared else [chip.weight_capacity - price.weight_bytes for price in prices]
 
 

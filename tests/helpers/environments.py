@@ -53,7 +53,7 @@ def run(*command: object, folder: Path, **variables: str) -> subprocess.Complete
     """Run a command in a folder that Python would not find the checkout from."""
     outside = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MYPY", "PYTEST"))}
     words, variables = list(map(str, command)), outside | variables
-    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=300, check=False)
+    return subprocess.run(words, cwd=folder, env=variables, capture_output=True, text=True, timeout=1800, check=False)
 
 
 def install(python: Path, *what: object, **variables: str) -> None:

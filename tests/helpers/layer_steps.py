@@ -41,11 +41,11 @@ def steps_of(network, v, plan, batch, word=8):
     return found
 
 
-def capped(steps, found):
-    """Return the steps that a layer scaled down keeps of them: of samples perhaps two rounds, of all else three."""
+def capped(steps, found, most=3):
+    """Return the steps that a layer scaled down keeps of them: of samples perhaps two rounds, of all else `most`."""
     rounds = min(steps["rounds"][0], 3)
-    most = ROUNDS if steps_of(found.network, 0, found.plan, found.batch)["rounds"][0] < rounds else 3
-    return {loop: (min(count, most if loop == "rounds" else 3), rest) for loop, (count, rest) in steps.items()}
+    kept = ROUNDS if steps_of(found.network, 0, found.plan, found.batch)["rounds"][0] < rounds else 3
+    return {loop: (min(count, kept if loop == "rounds" else most), rest) for loop, (count, rest) in steps.items()}
 
 
 def _cut(extent, size):

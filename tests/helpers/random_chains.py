@@ -6,6 +6,7 @@ import random
 from collections.abc import Iterator
 from dataclasses import replace
 
+from simulator import Accelerator, Partition
 from simulator.model.chains.orders import chain_order
 from simulator.model.kept import Kept
 from simulator.model.layer.goal import Goal, Room
@@ -13,7 +14,9 @@ from simulator.model.layer.least_room import needs
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan, Loops
 from simulator.model.nests.chain import Links, links_of
+from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
+from tests.helpers.random_kept import random_spans
 from workloads import Builder
 from workloads.errors import NetworkError
 from workloads.network.network import Network
@@ -36,16 +39,29 @@ def random_chain(rng: random.Random, with_bits: bool = True) -> tuple[Network, L
 
 
 def random_chain_inside(rng: random.Random) -> tuple[Network, tuple[int, ...]]:
-    """Return a network with a chain between two other layers, and the layers of the chain."""
+    """Return a network with a price, with a chain between two other layers, and the layers of the chain."""
     while True:
         try:
             network = _draw(rng, is_inside=True)
-        except NetworkError:
+            network = _with_bits(network, rng) if rng.random() < 0.4 else network
+            Geometry(network)
+        except NetworkError:  # a window larger than its map, or an odd count of 4 bits
             continue
-        network = _with_bits(network, rng) if rng.random() < 0.4 else network
         layers = tuple(range(1, len(network.layers) - 1))
         if links_of(network, layers) is not None:
             return network, layers
+
+
+def random_plan_with_chain(seed):
+    """Return a network, a plan in which a chain may run in loops, and a chip, about as large as it needs."""
+    rng = random.Random(seed)
+    network, layers = random_chain_inside(rng)
+    groups = [(0,), layers, (len(network.layers) - 1,)]
+    spans = random_spans(network, groups, rng, rng.choice((0, 0, 0.5)))
+    plan = Partition.from_ids(network, groups, rng.choice(("ema", "energy", "latency-sum")), spans)
+    size = int(2 ** rng.uniform(8, 12.5))
+    buffers = {"shared_buffer": size} if rng.random() < 0.6 else {"global_buffer": size, "weight_buffer": size}
+    return network, plan, Accelerator(**buffers, batch=rng.choice((1, 1, 3)))
 
 
 def _draw(rng: random.Random, is_inside: bool = False) -> Network:

@@ -10,24 +10,21 @@ import tarfile
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.helpers.command_line import ROOT
 from tests.helpers.environments import PACKAGES, copy_of_the_project, environment, install, needs_build_tools, run
 
-if TYPE_CHECKING:
-    pass
-
 needs_build_tools()
 
 INCLUDED = re.compile(r'^include "(.*)"$', re.MULTILINE)
 CC = (sysconfig.get_config_var("CC") or "cc").split()[0]  #: the compiler that setuptools calls
 SOME_TESTS = """
-    tests/simulator/test_evaluate.py tests/experiments/test_reference_tables.py
-    tests/cocco/cli/test_clips.py
-""".split()
+    tests/simulator/test_evaluate.py tests/cocco/cli/test_clips.py
+    tests/experiments/test_reference_tables.py::test_page_has_the_table_of_the_reference
+    tests/cocco/search/kernel/test_generations.py::test_a_real_network
+""".split()  #: of the model, a command, the data, and the compiled engine beside the other one: a few seconds
 
 
 def build(what: str, source: Path, folder: Path, **variables: str) -> Path:

@@ -151,10 +151,14 @@ def _of_layer(rules: PricingRules, v: int, price: Price, room: int) -> Buffered:
         price.global_buffer_bytes - price.ema_input_bytes - price.ema_output_bytes - results,
         price.weight_buffer_bytes - price.ema_weight_bytes,
     )
-    if rules.is_shared:
-        room -= -(-rules.geometry.weight_bytes[v] // rules.cores) // rules.most_groups[v]
-    inside = least_inside(inside_of(rules, v), room)
+    inside = least_inside(inside_of(rules, v), room_inside(rules, v, room))
     return alone if inside is None else Buffered(*map(min, zip(alone, inside)))
+
+
+def room_inside(rules: PricingRules, v: int, capacity: int) -> int:
+    """Return the most bytes of one core that regions may take around a layer's weights, of one group of channels."""
+    weights = -(-rules.geometry.weight_bytes[v] // rules.cores) // rules.most_groups[v]
+    return capacity - weights if rules.is_shared else capacity
 
 
 def least_inside(layer: Inside, room: int) -> Buffered | None:

@@ -30,9 +30,10 @@ from cocco.cli.options.usage import Parser, UsageError, old_spelling
 from cocco.cli.running.opinion import SecondOpinion, add_prove, second_opinion_of
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
 from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
+from cocco.latency.places import Places, places_of
 from cocco.output.folders.written.addresses import write_table
 from cocco.output.folders.written.ready import ready_files
-from cocco.output.text.plans.addresses import map_text
+from cocco.output.text.plans.addresses import map_text, places_text
 from cocco.output.text.plans.evaluation import evaluation_text
 from cocco.output.text.plans.explanation import explanation_text
 from cocco.output.text.plans.kept import choice_text
@@ -99,6 +100,7 @@ class Answer(NamedTuple):
     verification: Verification | None
     choice: KeptChoice | None = None
     opinion: SecondOpinion | None = None
+    places: Places | None = None  #: where all lies that the run holds, with --addresses
     checked: CheckedRun | None = None  #: of the folder of a run, with --verify
 
     @property
@@ -115,6 +117,8 @@ class Answer(NamedTuple):
             content["folder"] = self.checked.to_json()
         if self.addresses is not None:
             content["addresses"] = self.addresses.to_json()
+        if self.places is not None:
+            content["places"] = self.places.to_json()
         if self.opinion is not None:
             content["second_opinion"] = self.opinion.to_json()
         return content | (self.explanation.to_json() if self.explanation else {})
@@ -128,6 +132,7 @@ class Answer(NamedTuple):
             yield from explanation_text(self.explanation, is_listed=self.choice is not None)
         if self.addresses is not None:
             yield map_text(self.addresses)
+            yield places_text(self.places)
         if self.verification is not None:
             yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
         if self.opinion is not None:
@@ -199,23 +204,26 @@ def _ask(options: Namespace, network: Network, partition: Partition, accelerator
         kept = True if options.keep == "auto" else None
         explanation = explain(network, partition, accelerator, tile_rule=rule, kept=kept)
     addresses = address_map(network, partition, accelerator, rule) if options.addresses else None
+    places = places_of(evaluation.simulation) if options.addresses and evaluation.fits else None
     verification = None
     if options.verify and evaluation.fits:
-        verification = _verify(options, network, partition, accelerator, addresses)
-    return Answer(evaluation, explanation, addresses, verification)
+        verification = _verify(options, network, partition, accelerator, addresses, places)
+    return Answer(evaluation, explanation, addresses, verification, places=places)
 
 
 def _verify(
-    options: Namespace, network: Network, partition: Partition, accelerator: Accelerator, found: AddressMap | None
-) -> Verification:
+    options: Namespace, network: Network, partition: Partition, accelerator: Accelerator, found: AddressMap | None,
+    run: Places | None,
+) -> Verification:  # fmt: skip
     """Execute the partition, at its addresses where it has them; say on stderr what was scaled, what failed first."""
     from simulator.execution import verify
 
     places = {each.memory: each.addresses for each in found.memories} if found and found.fits else None
     with watched(len(partition), "subgraphs") as progress:
         verification = verify(
-            network, partition, accelerator, options.tile_rule, places, options.verify == "full", progress
-        )
+            network, partition, accelerator, options.tile_rule, places, options.verify == "full", progress,
+            None if run is None else run.claims,
+        )  # fmt: skip
     for note in verification.notes:
         print(f"cocco: {note}", file=sys.stderr)
     if not verification.verified:

@@ -31,8 +31,9 @@ from cocco.cli.running.searches import Progress, ShownAnswer, run_search
 from cocco.effort.settings import Settings
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import partition
+from cocco.latency.places import places_of
 from cocco.output.folders.written import addresses
-from cocco.output.text.plans.addresses import changes_text, height_text
+from cocco.output.text.plans.addresses import changes_text, height_text, places_text
 from cocco.output.text.searches.search import partition_text
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
 
@@ -97,10 +98,15 @@ def run(options: Namespace) -> int:
             result.plan.save(output, result.accelerator)
             return [output]
 
+        is_run = options.metric == "latency" and result.plans
+        places = places_of(result.evaluations[0].simulation) if is_run else None
+
         def text() -> str:
-            return "\n\n".join([partition_text(result, [network]), *map(height_text, maps), *changes_text(result)])
+            lies = [*map(height_text, maps), *([places_text(places)] if is_run else [])]
+            return "\n\n".join([partition_text(result, [network]), *lies, *changes_text(result)])
 
         content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
+        content |= {"places": places.to_json()} if places else {}
         proofs = [proof(options, options.network, result, output)] if output and result.plans else []
         return ShownAnswer(content, text, save, proofs)
 

@@ -27,7 +27,7 @@ def proof(options: Namespace, network: str, result: Result, path: Path) -> str:
     for name, default in defaults.items():
         if (value := getattr(options, name)) != default:
             words += [flag(name), "none" if value is None else str(value)]
-    if getattr(options, "addresses", False):
+    if getattr(options, "addresses", False) or options.metric == "latency":
         words.append("--addresses")
     return shlex.join([*words, "--verify"])
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
 from cocco.bounds.cheapest import step_totals
+from cocco.candidates.rounding import SAME
 from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
@@ -54,7 +55,7 @@ class Repair:
         self.totals = lru_cache(None)(step_totals(problem))
         self.prices: dict[tuple[tuple[int, ...], Kept | None, Reserved], tuple[SubgraphModel, Price | Shortage]] = {}
         self.windows: dict[Memory, Windows] = {}
-        self.looks = 0
+        self.looks, self.most = 0, math.inf  # what a plan may cost
 
     def repaired(self, plan: Partition) -> Repaired:
         """Return a plan with addresses, the moves to it, and its map; if none was found, the map does not fit."""
@@ -139,7 +140,7 @@ class Repair:
                 continue
             self.looks += len(change.plan)
             cost = self.cost(change.plan)
-            if cost < math.inf:
+            if cost < math.inf and cost <= self.most:
                 fitting.append((cost, len(fitting), change))
         fitting.sort(key=lambda each: each[:2])
         nearest: list[tuple[int, int, Change]] = []
@@ -197,13 +198,19 @@ class Repair:
 
 
 def repaired_plans(
-    problem: Problem, accelerator: Accelerator, plans: Sequence[Partition], needs_pairs: bool
-) -> tuple[list[Partition], tuple[Moved, ...], bool]:
-    """Return the repaired plan of each network, what was changed, and whether all of them have addresses."""
+    problem: Problem, accelerator: Accelerator, plans: Sequence[Partition], needs_pairs: bool,
+    known: Partition | None = None,
+) -> tuple[list[Partition], tuple[Moved, ...], bool]:  # fmt: skip
+    """Return the repaired plan of each network, what was changed, and whether all of them have addresses.
+
+    known: a plan of the only network, on the same hardware; no change may make a plan cost more than it does.
+    """
     found, moved, placed = [], list[Moved](), True
     given = in_memory(problem, problem.memory_of(accelerator))
     for i, plan in enumerate(plans):
         repair = Repair(part_of(given, i), needs_pairs)
+        if known is not None:
+            repair.most = repair.cost(known) * (1 + SAME)
         changed, moves, map_ = repair.repaired(plan)
         placed &= map_ is not None and repair.is_placed(map_)
         found.append(changed)

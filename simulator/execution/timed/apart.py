@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
-from itertools import product
+from itertools import groupby, product
 
 from simulator.execution.count.layer_facts import bits_of, has_weights, output_bits, row_bytes, size_bytes, tensor_of
 from simulator.execution.layer.common.plan import LayerPlan, channel_steps, cuts
 from simulator.execution.layer.common.windows import lines_of, masks, union
 from simulator.execution.timed.dense import tiles_of
-from simulator.execution.timed.meter import Meter, Step
+from simulator.execution.timed.meter import Meter, Repeated, Step
 from workloads.network.network import Network
 
 
@@ -110,22 +110,25 @@ def joined_steps(
 
 def passes_steps(
     network: Network, v: int, meter: Meter, plan: LayerPlan, batch: int, on_chip: Set[int]
-) -> Iterator[Step]:
+) -> Iterator[Repeated]:
     """TCC: tiles; channels for the statistics; channels for the outputs, of which those that stay do not come again."""
     layer, (u,) = network.layers[v], set(network.operands[v])
     kept, steps = channel_steps(layer.channels, plan)
     bits, results = bits_of(network, u), output_bits(layer)
-    for _ in range(batch):
-        for down, across in product(cuts(layer.height, plan.tile[0]), cuts(layer.width, plan.tile[1])):
-            area = len(down) * len(across)
-            for is_first, channels in product((True, False), steps):
-                if (is_first or channels.start >= kept) and u not in on_chip:
-                    meter.load_input(area * row_bytes(len(channels), bits))
-                    meter.activations.hold("operand", area * meter.rounded(len(channels), bits))
-                if not is_first:
-                    meter.hold_results(area * meter.rounded(len(channels), results))
-                    meter.store(0, area * row_bytes(len(channels), results))
-                yield meter.step(area * len(channels))
+
+    def of_tile(area: int) -> Iterator[Step]:
+        for is_first, channels in product((True, False), steps):
+            if (is_first or channels.start >= kept) and u not in on_chip:
+                meter.load_input(area * row_bytes(len(channels), bits))
+                meter.activations.hold("operand", area * meter.rounded(len(channels), bits))
+            if not is_first:
+                meter.hold_results(area * meter.rounded(len(channels), results))
+                meter.store(0, area * row_bytes(len(channels), results))
+            yield meter.step(area * len(channels))
+
+    tiles = product(cuts(layer.height, plan.tile[0]), cuts(layer.width, plan.tile[1]))
+    for area, alike in groupby([len(down) * len(across) for down, across in tiles] * batch):
+        yield Repeated(list(of_tile(area)), len(list(alike)))
 
 
 def copy_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[int]) -> Iterator[Step]:
@@ -137,6 +140,8 @@ def copy_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[
     size = sum(size_bytes(network, u) for u in ids if u not in on_chip)
     inputs, outputs = _Share(batch * size, batch * words), _Share(batch * size_bytes(network, v), batch * words)
     for _ in range(batch * words):
-        meter.load_input(inputs.of(1))
-        meter.store(0, outputs.of(1))
+        meter.pass_input(inputs.of(1))
+        size = outputs.of(1)
+        meter.hold_results(size)
+        meter.store(0, size)
         yield meter.step(1)

@@ -11,9 +11,8 @@ from simulator.execution.layer.common.plan import cuts
 from simulator.execution.layer.common.sweeps import Lines, Sweep, first_rows
 from simulator.execution.layer.common.windows import masks, union
 from simulator.execution.layer.counted.dense import Run
-from simulator.execution.layer.counted.epilogue import count_following
 from simulator.execution.layer.value.dense import slices_of_words
-from simulator.execution.timed.meter import Meter, Step, split
+from simulator.execution.timed.meter import Meter, Step, follow
 
 
 class Tile(NamedTuple):
@@ -61,12 +60,18 @@ def new_rows(needs: Sequence[int]) -> list[int]:
 class Dense:
     """The steps of a part."""
 
-    def __init__(self, run: Run, meter: Meter) -> None:
+    def __init__(self, run: Run, meter: Meter, most_slices: int = 0) -> None:
         self.run, self.meter, self.plan = run, meter, run.plan
         self.every = range(run.inputs)
         self.tiles = tiles_of(run.lines, self.plan.tile, self.plan.mode)
         self.chunks = cuts(run.outputs, self.plan.chunk)
         self.rounds = [len(each) for each in cuts(run.samples, self.plan.at_once)]
+        self.slices = slices_of_words(list(run.words), meter.word, self.plan.slice)
+        self.most_slices = max(most_slices, len(self.slices))  #: of any group
+
+    def empty(self, count: int) -> Iterator[Step]:
+        """Yield steps in which nothing is done."""
+        return (self.meter.step(0) for _ in range(count))
 
     def bring(self, samples: int, positions: int, words: tuple[int, ...] | None = None) -> None:
         """Load positions of the input."""
@@ -87,7 +92,7 @@ class Dense:
         """Store results of a chunk; where a norm follows, those of all chunks with the last."""
         numbers, chip, count = self.run.numbers, self.meter, len(outputs)
         if numbers.following is not None:
-            count_following(numbers.following, chip, positions, count)
+            follow(numbers.following, chip, positions, count)
             if numbers.following.is_mixed:
                 count = self.run.outputs if outputs.stop == self.run.outputs else 0
         chip.hold_results(positions * chip.rounded(count, numbers.output))
@@ -151,41 +156,34 @@ def tiles_slices(part: Dense) -> Iterator[Step]:
 
 
 def block_slices(part: Dense) -> Iterator[Step]:
-    """BC: blocks; chunks; slices of the inputs; rows of a block, if they come one by one; inner chunks."""
-    run, plan = part.run, part.plan
-    slices = slices_of_words(list(run.words), part.meter.word, plan.slice)
-    single, across = masks(run.lines[0], 1), masks(run.lines[1], plan.tile[1])
-    ends = [*accumulate(run.words, initial=0)]
-    blocks = product(cuts(run.lines[0].outputs, plan.tile[0]), zip(cuts(run.lines[1].outputs, plan.tile[1]), across))
+    """BC: blocks; chunks; slices of the inputs; rows of a block, if they come one by one; inner chunks.
+
+    Where a block, a chunk or a group has fewer turns than others, the rest are empty.
+    """
+    run, plan, is_by_row = part.run, part.plan, part.plan.mode == "block-row"
+    slices, (lines, across) = part.slices, (run.lines[0], masks(run.lines[1], plan.tile[1]))
+    single, ends = masks(lines, 1), [*accumulate(run.words, initial=0)]
+    turns = min(plan.tile[0], lines.outputs) if is_by_row else 1
+    pieces = len(cuts(min(plan.chunk, run.outputs), plan.inner))
+    blocks = product(cuts(lines.outputs, plan.tile[0]), zip(cuts(run.lines[1].outputs, plan.tile[1]), across))
     for samples, (down, (columns, met)) in product(part.rounds, blocks):
-        is_low = plan.mode == "block-row" and len(down) < plan.tile[0]  # as many turns, with their part of the columns
-        bands = [[each] for each in down] if plan.mode == "block-row" and not is_low else [list(down)]
+        bands = [[each] for each in down] if is_by_row else [list(down)]
         coming = new_rows([union(single[row] for row in band) for band in bands])
         for chunk, inputs in product(part.chunks, slices):
             words = tuple(max(0, min(b, inputs.stop) - max(a, inputs.start)) for a, b in pairwise(ends))
-            pieces = cuts(plan.chunk, plan.inner)
-            inner = [range(chunk.start + each.start, chunk.start + each.stop) for each in pieces]
-            is_short = len(chunk) < plan.chunk and len(inner) > 1  # as many turns, with their part
-            turns = [chunk] if is_short or len(inner) == 1 else inner
+            inner = [range(chunk.start + each.start, chunk.start + each.stop) for each in cuts(len(chunk), plan.inner)]
             for i, (band, rows) in enumerate(zip(bands, coming)):
                 part.bring(samples, rows.bit_count() * met.bit_count(), words)
-                for outputs in turns:
-                    if not i or len(inner) > 1:
+                for outputs in inner:
+                    if not i:
                         part.load(outputs, inputs)
-                    if (inputs, band, outputs) == (slices[-1], bands[-1], turns[-1]):
+                    if (inputs, band, outputs) == (slices[-1], bands[-1], inner[-1]):
                         part.store(samples * len(down) * len(columns), chunk)
-                    step = part.make(samples, Tile(len(band), len(columns), 0), outputs, inputs, False)
-                    if is_low and run.lines[0].outputs > 1:
-                        yield from split(step, [1] * plan.tile[0], block_rows(single, plan.tile[0]))
-                    else:
-                        yield from split(step, [len(each) for each in pieces]) if is_short else [step]
-
-
-def block_rows(met: Sequence[int], tile: int) -> list[int]:
-    """Return the rows that each row of a block meets and none before it: of the second block, if it is whole."""
-    first = tile if len(met) >= 2 * tile else 0
-    found = [each.bit_count() for each in new_rows(met[first : first + tile])]
-    return found if any(found) else [1] * len(found)
+                    yield part.make(samples, Tile(len(band), len(columns), 0), outputs, inputs, False)
+                yield from part.empty(pieces - len(inner))
+            yield from part.empty((turns - len(bands)) * pieces)
+            if inputs == slices[-1]:
+                yield from part.empty((part.most_slices - len(slices)) * turns * pieces)
 
 
 ORDERS: dict[str, Callable[[Dense], Iterator[Step]]] = {

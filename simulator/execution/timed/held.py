@@ -12,7 +12,7 @@ from simulator.execution.cores.team import Team
 from simulator.execution.count.array import array_cycles, works_of
 from simulator.execution.count.checks import bytes_per_cycle
 from simulator.execution.count.count import Count, Plan
-from simulator.execution.count.layer_facts import position_bytes, row_bytes, weight_bytes
+from simulator.execution.count.layer_facts import position_bytes, row_bytes, tensor_of, weight_bytes
 from simulator.execution.count.part import COLUMNS, ROWS, Part
 from simulator.execution.count.scheme import Scheme, derive_scheme
 from simulator.execution.group import group_of
@@ -28,8 +28,8 @@ class _Held(NamedTuple):
 
     done: Sequence[Rows]
     slots: dict[int, int]
-    room: dict[int, int]
-    whole: set[int]  #: tensors whose region has all rows
+    room: dict[int, int]  #: of all samples, which an operation makes
+    whole: set[int]  #: tensors whose region has all rows of all samples
 
 
 def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, ends: Mapping[int, int]) -> Needs:
@@ -46,10 +46,12 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
     inputs, outputs, first = list[Input](), list[Output](), dict[int, int]()
     for k, (before, after) in enumerate(steps):
         new = {u: after[u] - before[u] for u in part.tensors}
-        for u in sorted(part.loaded, key=lambda u: u not in held.whole):
+        coming = []
+        for u in part.loaded:
             if new[u]:
                 size = batch * new[u] * width[u] * position_bytes(network, u)
-                inputs.append(Input(k, size, new[u] * held.room[u], 0 if u in held.whole else k, ((u, after[u]),)))
+                coming.append(Input(k, size, new[u] * held.room[u], 0 if u in held.whole else k, ((u, after[u]),)))
+        inputs += sorted(coming, key=lambda each: (each.since == k, each.room_bytes / each.size_bytes))
         leaving = []
         for u in part.outputs:
             size = batch * new[u] * width[u] * position_bytes(network, u)
@@ -76,21 +78,27 @@ def _held(part: Part, plan: Plan, accelerator: Accelerator) -> _Held:
     if accelerator.cores > 1:
         team = derive_team(part, plan, accelerator)
         cycles, samples = layer_cycles(team, technology), max(samples_of(plan, accelerator))
-        return _with_rows(team.scheme, team, {v: ceil(samples * each * per_cycle) for v, each in cycles.items()})
+        return _with_rows(
+            team.scheme, team, samples, {v: ceil(samples * each * per_cycle) for v, each in cycles.items()}
+        )
     one = part if plan.channel_groups == 1 else group_of(part, plan.channel_groups)
     scheme = derive_scheme(one, plan.tile, technology.channel_alignment, plan.at_once)
     often = accelerator.batch * plan.channel_groups
     cycles = {v: sum(array_cycles(work, technology) for work in works_of(one.network, v)) for v in one.layers}
-    found = _with_rows(scheme, None, {v: ceil(often * each * per_cycle) for v, each in cycles.items()})
+    found = _with_rows(scheme, None, often, {v: ceil(often * each * per_cycle) for v, each in cycles.items()})
     if one is part:
         return found
     names = {one.network.index[part.name(u)]: u for u in part.tensors}
     done = [{names[u]: count for u, count in rows.items()} for rows in found.done]
-    slots, room = ({names[u]: size for u, size in each.items()} for each in (found.slots, found.room))
-    return _Held(done, slots, room, {names[u] for u in found.whole})
+    room = {}  # of all groups, side by side
+    for u in part.tensors:
+        tensor = tensor_of(part.network, u)
+        channels = -(-tensor.channels // technology.channel_alignment) * technology.channel_alignment
+        room[u] = accelerator.batch * tensor.width * row_bytes(channels, tensor.bits)
+    return _Held(done, {names[v]: size for v, size in found.slots.items()}, room, set(part.lies.on_chip))
 
 
-def _with_rows(scheme: Scheme, team: Team | None, slots: dict[int, int]) -> _Held:
+def _with_rows(scheme: Scheme, team: Team | None, samples: int, slots: dict[int, int]) -> _Held:
     part, cells = scheme.part, scheme.cells
     width = part.extent[COLUMNS]
     room, whole = {}, set(part.lies.on_chip)
@@ -99,8 +107,9 @@ def _with_rows(scheme: Scheme, team: Team | None, slots: dict[int, int]) -> _Hel
             sizes = [(width[u], cells[u])]
         else:
             sizes = [(share.extent(u), each[u]) for share, each in zip(team.shares, team.cells)]
-        room[u] = max(across * row_bytes(each.channels, each.bits) * each.samples for across, each in sizes)
-        if all(each.rows >= part.extent[ROWS][u] and each.columns >= across for across, each in sizes):
+        room[u] = max(across * row_bytes(each.channels, each.bits) * samples for across, each in sizes)
+        is_whole = all(each.rows >= part.extent[ROWS][u] and each.columns >= across for across, each in sizes)
+        if is_whole and all(each.samples >= samples for _, each in sizes):
             whole.add(u)
     return _Held(list(_rows_done(scheme)), slots, room, whole)
 

@@ -13,7 +13,9 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.count.part import Part
 from simulator.execution.count.stays import Interval, Lies
 from simulator.execution.judge import Counted, pair_of
+from simulator.execution.places import judge_places
 from simulator.execution.timed.held import held_needs
+from simulator.execution.timed.held_bytes import Room
 from simulator.execution.timed.looped import looped_needs
 from simulator.execution.timed.needs import Needs
 from simulator.execution.timed.replay import Kept, Replay
@@ -33,6 +35,7 @@ def judge_run(
     steps: Sequence[tuple[Plan, Counted]],
     intervals: Sequence[Interval],
     run: Iterable[Sequence[Any]],
+    places: Iterable[Sequence[Any]] | None = None,
 ) -> Replayed | None:
     """Return what a replay of a run shows; raises Miss at the first thing that cannot be.
 
@@ -48,6 +51,8 @@ def judge_run(
         Tensor, first and last step of all that is kept.
     run : iterable of sequences
         Every transfer: kind, step, layer, start, stop, bytes (`simulator.timing.Slice`).
+    places : iterable of sequences, optional
+        Where all that is held lies: memory, kind, step, name, start, stop, bytes, address.
 
     Returns
     -------
@@ -58,7 +63,8 @@ def judge_run(
         return None
     network = with_experts(network, accelerator.batch)
     technology = accelerator.technology
-    given = [(pair_of(network, accelerator, plan) or (None,))[0] for plan, _ in steps]
+    pairs = [pair_of(network, accelerator, plan) or (None, None) for plan, _ in steps]
+    given = [pair[0] for pair in pairs]
     kept = [
         Kept(
             first,
@@ -71,6 +77,12 @@ def judge_run(
     crossing = per_cycle / (accelerator.cores * technology.crossbar_bytes_per_cycle)  # slots of a byte
     names = [tensor.name for tensor in network.tensors]
     replay = Replay(list(_needs(network, accelerator, steps, intervals)), kept, names, run, crossing.as_integer_ratio())
+    if places is not None:
+        firsts = {(u, first): n for n, (u, first, _) in enumerate(intervals)}
+        heirs = [
+            (u, firsts.get((pairs[last][1] or 0, last), -1) if given[last] == u else -1) for u, _, last in intervals
+        ]
+        judge_places(replay, heirs, places, _capacities(accelerator))
     return Replayed(replay.end / number_of(per_cycle), _memories(replay, accelerator))
 
 
@@ -83,12 +95,16 @@ def _needs(
         yield derive(Part(network, plan.layers, plan.lies), plan, accelerator, found.count, ends)
 
 
+def _capacities(accelerator: Accelerator) -> dict[str, int]:
+    room = {"global": accelerator.activation_capacity, "weight": accelerator.weight_capacity}
+    return {"shared": accelerator.activation_capacity} if accelerator.is_shared else room
+
+
 def _memories(replay: Replay, accelerator: Accelerator) -> tuple[Check, ...]:
     """Return the checks of the most that is held; raises Miss where that is more than a memory has."""
-    room = {"global": accelerator.activation_capacity, "weight": accelerator.weight_capacity}
-    room = {"shared": accelerator.activation_capacity} if accelerator.is_shared else room
+    room = _capacities(accelerator)
     most = [0] * len(room)
-    for time, *held in replay.room():
+    for time, *held in replay.room(Room()):
         sizes = [sum(held)] if accelerator.is_shared else held
         for (name, capacity), size in zip(room.items(), sizes):
             if size > capacity:

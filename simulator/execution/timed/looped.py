@@ -16,22 +16,21 @@ from simulator.execution.layer.chain import longest_chain
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
 from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, DENSE, Kind, LayerPlan, kind_of
-from simulator.execution.layer.counted.dense import runs_of
+from simulator.execution.layer.counted.dense import Run, runs_of, words_of
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
-from simulator.execution.timed.meter import Meter, Step, together
+from simulator.execution.timed.meter import Meter, Repeated, Step, count_of, together
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
 from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
 
-STEPS = 1_000  #: of the loops of a layer that a run tells apart
-MOST = 50_000  #: the same of a replay; of more steps, as many neighbouring ones are taken together as a run does
+STEPS = 1_000  #: of the loops of a layer that a run tells apart; of more, as many neighbouring ones are one operation
 
-Steps = Callable[[], Iterator[Step]]
+Steps = Callable[[], Iterator[Step | Repeated]]
 
 
 def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, ends: dict[int, int]) -> Needs:
@@ -40,18 +39,20 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
     count: of the part; ends: the last step of each tensor that is kept now.
     """
     run = _steps(part, plan, accelerator)
-    number = sum(1 for _ in run())
-    found = list(together(run(), 1 if number <= MOST else -(-number // STEPS)))
+    found = list(together(run(), -(-count_of(run()) // STEPS)))
     slots = ceil((count.compute_cycles or 0) * bytes_per_cycle(accelerator))
     network, last, batch = part.network, part.layers[-1], accelerator.batch
     sources = tuple((u, network.tensors[u].height) for u in part.loaded)
     arriving = batch * sum(size_bytes(network, u) for u in part.loaded if u in part.lies.on_chip)
     inputs = [Input(0, arriving, arriving, 0, sources)] if arriving else []
-    moved = _scaled([each.input_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
+    moved = _scaled([each.input_bytes + each.passing_bytes for each in found], (count.ema_input_bytes or 0) - arriving)
     turns: dict[int, int] = {}
     for k, (size, each) in enumerate(zip(moved, found)):
         first = turns.setdefault(each.turn, k) if each.turn else k
-        inputs += [Input(k, size, each.input_room, first, sources)] if size else []
+        passing = size * each.passing_bytes // (each.input_bytes + each.passing_bytes) if each.passing_bytes else 0
+        coming = [Input(k, size - passing, each.input_room, first, sources)] if size > passing else []
+        coming += [Input(k, passing, each.passing_bytes, k, sources)] if passing else []
+        inputs += sorted(coming, key=lambda each: (each.since == k, each.room_bytes / each.size_bytes))
     leaving = _scaled([each.output_bytes for each in found], count.ema_output_bytes or 0)
     since = ends.get(last, None)
     outputs = [
@@ -72,8 +73,7 @@ def looped_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count,
         outputs,
         count.activation_bytes or 0,
         count.crossbar_bytes or 0,
-        is_looped=True,
-        sharing=len(part.layers),
+        layers=part.layers,
     )
 
 
@@ -127,6 +127,23 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
     return lambda: layer_steps(whole.network, whole.v, loops, batch, word, whole.lies, whole.after)
 
 
+def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, int], ...]]) -> Iterator[Run]:
+    """Yield the groups of a convolution, or the heads of all samples, one after the other."""
+    runs = {tuple(zip(run.words, run.comes, run.bits)): run for run, _ in found}
+    return (runs[each] for each in words)
+
+
+def _again(steps: list[Step], times: int) -> Iterator[Step | Repeated]:
+    """Yield steps so many times; each time the input comes whole as often as before."""
+    turns = steps[-1].turn
+    if not turns:
+        yield Repeated(steps, times)
+        return
+    for n in range(times):
+        for each in steps:
+            yield each._replace(turn=each.turn + n * turns)
+
+
 def _chain(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[Step]:
     """Yield the steps of a chain, with what follows it."""
     network, layers, lies = part.network, part.layers, part.lies
@@ -146,7 +163,7 @@ def layer_steps(
     lies: Lies = NOTHING_STAYS,
     after: Sequence[int] = (),
     kind: Kind | None = None,
-) -> Iterator[Step]:
+) -> Iterator[Step | Repeated]:
     """Yield the steps of a layer's loops (`count_layer` counts all of them)."""
     following = following_of(network, (v, *after), lies) if after else None
     last = after[-1] if after else v
@@ -161,9 +178,13 @@ def layer_steps(
     elif layer.op == "attention":
         yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
     elif plan.order in DENSE:
-        for run, times in runs_of(network, v, meter, plan, batch, on_chip, there, kind, following):
-            for _ in range(times):
-                yield from ORDERS[plan.order](Dense(run, meter))
+        found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
+        most = max(len(Dense(run, meter).slices) for run, _ in found)
+        if len(found) == 1:  # groups or heads alike
+            yield from _again(list(ORDERS[plan.order](Dense(found[0][0], meter, most))), found[0][1])
+            return
+        for run in _in_turn(found, words_of(network, v, plan, on_chip)):
+            yield from ORDERS[plan.order](Dense(run, meter, most))
     elif plan.order == "RS":
         yield from sums_steps(network, v, meter, batch, on_chip)
     elif plan.order == "TCC":

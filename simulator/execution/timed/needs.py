@@ -52,5 +52,9 @@ class Needs:
     outputs: Sequence[Output]
     activation_bytes: int  #: of all regions
     crossbar_bytes: int = 0
-    is_looped: bool = False  #: one layer or nest in its loops, whose operations may run several at a time
-    sharing: int = 1  #: layers that share these slots, each rounded down
+    layers: Sequence[int] = ()  #: of a nest, or of one layer in its loops: they share the slots of each operation
+
+    @property
+    def is_looped(self) -> bool:
+        """Whether it runs in loops."""
+        return bool(self.layers)

@@ -20,9 +20,9 @@ from simulator.execution.layer.chained.shape import ChainShape, needs_of, rows_m
 from simulator.execution.layer.common.folded import Rows, rows_within
 from simulator.execution.layer.common.following import Following
 from simulator.execution.layer.common.plan import LayerPlan, cuts
-from simulator.execution.layer.counted.epilogue import count_following, count_gates
+from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.heads.found import Projection, find_heads, steps_of
-from simulator.execution.timed.meter import Meter, Step
+from simulator.execution.timed.meter import Meter, Step, follow
 from workloads.network.network import Network
 
 
@@ -73,7 +73,7 @@ def heads_steps(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[
         )
         if each.layer in part.outputs:
             size = heads * rows[each.source] * row_bytes(each.width, bits_of(network, each.layer))
-            meter.ema_outputs += size
+            meter.pass_output(size)
         return heads * rows[each.source] * inputs * each.width
 
     for _ in range(batch):
@@ -172,10 +172,10 @@ class _Chain:
         shape, meter, positions, count = self.shape, self.meter, self.positions(i), len(outputs)
         bits = shape.bits_out
         if self.following is not None:
-            count_following(self.following, meter, positions, count)
+            follow(self.following, meter, positions, count)
             bits = output_bits(self.following.network.layers[self.following.last])
         if self.links.residual is not None and self.plan.order == "TS" and not self.is_there:
-            meter.load_input(positions * row_bytes(count, shape.bits_x))
+            meter.pass_input(positions * row_bytes(count, shape.bits_x))
         meter.hold_results(positions * meter.rounded(count, bits))
         meter.store(0, positions * row_bytes(count, bits))
 

@@ -77,56 +77,58 @@ class Replay:
 
     def _stages(self, i: int) -> list[Stage]:
         """Return the stages of a step: each layer computes as long as counted, in order."""
-        needs, found = self.steps[i], list[Stage]()
-        slices = self.by_step["compute"][i]
-        if needs.is_looped:
-            found = self._looped(i, slices)
-        else:
-            coming = iter(slices)
-            for k in range(len(next(iter(needs.slots.values()))) - 1):
-                starts, stop = {}, 0
-                for v, done in needs.slots.items():
-                    if slots := done[k + 1] - done[k]:
-                        each = next(coming, None)
-                        if each is None or (each.layer, each.stop - each.start) != (self.names[v], slots):
-                            wanted = f"{self.names[v]!r} computes {slots} slots in operation {k}"
-                            raise Miss(f"step {i}: {wanted}, the run has {each or 'nothing'}")
-                        starts[v], stop = each.start, each.stop
-                if starts:
-                    found.append(Stage(k + 1, k + 1, min(starts.values()), stop, starts))
-                elif found:
-                    found[-1] = found[-1]._replace(made=k + 1)
-            if left := next(coming, None):
-                raise Miss(f"{left}: all has been computed")
+        slices, found = self.by_step["compute"][i], list[Stage]()
+        slots = self._slots(i, slices)
+        coming = iter(slices)
+        for k in range(len(next(iter(slots.values()))) - 1):
+            starts, stop = {}, 0
+            for v, done in slots.items():
+                if size := done[k + 1] - done[k]:
+                    each = next(coming, None)
+                    if each is None or (each.layer, each.stop - each.start) != (self.names[v], size):
+                        wanted = f"{self.names[v]!r} computes {size} slots in operation {k}"
+                        raise Miss(f"step {i}: {wanted}, the run has {each or 'nothing'}")
+                    starts[v], stop = each.start, each.stop
+            if starts:
+                found.append(Stage(k + 1, k + 1, min(starts.values()), stop, starts))
+            elif found:
+                found[-1] = found[-1]._replace(made=k + 1)
+        if left := next(coming, None):
+            raise Miss(f"{left}: all has been computed")
         if not found:
             raise Miss(f"step {i}: nothing is computed")
         self._check_crossing(i, slices)
         return found
 
-    def _looped(self, i: int, slices: Sequence[Transfer]) -> list[Stage]:
-        """Return the stages of a nest, whose layers share what it has computed."""
-        (done,) = self.steps[i].slots.values()
-        found, total, last = list[Stage](), 0, -1
-        for each in slices:
-            total += each.stop - each.start
-            if total > done[-1]:
-                raise Miss(f"{each}: step {i} has {done[-1]} slots to compute")
-            place, begin = self.names.index(each.layer), each.start
-            if place > last >= 0:  # the next layer of a nest
-                begin = found.pop().begin
-            made, last = bisect_right(done, total + self.steps[i].sharing - 1) - 1, place
-            found.append(Stage(bisect_left(done, total), made, begin, each.stop, {}))
+    def _slots(self, i: int, slices: Sequence[Transfer]) -> Mapping[int, Sequence[int]]:
+        """Return how long each layer has computed after each operation; those of a nest share every operation."""
+        needs = self.steps[i]
+        if not needs.is_looped:
+            return needs.slots
+        (done,) = needs.slots.values()
+        total = sum(each.stop - each.start for each in slices)
         if total != done[-1]:
             raise Miss(f"step {i} computes {total} slots, counted {done[-1]}")
-        return found
+        own = dict.fromkeys(needs.layers, 0)
+        for each in slices:
+            place = self.names.index(each.layer)
+            if place not in own:
+                raise Miss(f"{each}: no layer of this step")
+            own[place] += each.stop - each.start
+        return {v: [size * each // total for each in done] for v, size in own.items()}
 
     def _check_crossing(self, i: int, computing: Sequence[Transfer]) -> None:
-        """What crosses for a layer does so while it computes, or until the next one begins."""
+        """What crosses for a layer does so while it computes, or until the next one begins.
+
+        Where the first operation computes for less than a slot, it does so when the step before has computed.
+        """
         crossing, needs = self.by_step["crossbar"][i], self.steps[i]
         size = sum(each.size_bytes for each in crossing)
         if size != needs.crossbar_bytes:
             raise Miss(f"step {i}: {size} bytes cross between cores, counted {needs.crossbar_bytes}")
         begins = [each.start for each in computing]
+        if not any(done[1] for done in needs.slots.values()):
+            begins.insert(0, self.by_step["compute"][i - 1][-1].stop if i else 0)
         for each in crossing:
             if each.size_bytes * self.ports[0] > (each.stop - each.start) * self.ports[1]:
                 raise Miss(f"{each}: {each.size_bytes} bytes take longer")
@@ -167,23 +169,24 @@ class Replay:
         return found
 
     def _stored(self) -> dict[int, list[tuple[int, int]]]:
-        """Return by tensor the rows that have been stored and when."""
+        """Return by tensor how many rows have been stored and when, both growing."""
         found: dict[int, list[tuple[int, int]]] = {}
         for needs, gone in zip(self.steps, self.gone):
             ends, last = {each.item: each.stop for each in gone}, 0
             for n, item in enumerate(needs.outputs):
                 last = ends.get(n, last)
-                found.setdefault(item.tensor, []).append((item.rows, last))
+                times = found.setdefault(item.tensor, [])
+                rows, time = times[-1] if times else (0, 0)
+                times.append((max(rows, item.rows), max(time, last)))
         return found
 
     def _there(self, item: Input) -> int:
         """Return when an input can be read from DRAM."""
         found = 0
         for tensor, rows in item.sources:
-            for has, time in self.stored.get(tensor, ()):
-                found = max(found, time)
-                if has >= rows:
-                    break
+            if times := self.stored.get(tensor):
+                place = bisect_left(times, rows, key=lambda each: each[0])
+                found = max(found, times[min(place, len(times) - 1)][1])
         return found
 
     def _load_inputs(self, i: int) -> list[Piece]:
@@ -245,9 +248,8 @@ class Replay:
 
     # what is held
 
-    def room(self) -> Room:
-        """Return what is held at each moment."""
-        found = Room()
+    def room(self, found: Room) -> Room:
+        """Return what is held at each moment, added to what is given."""
         for each in self.kept:
             found.hold(self.begin(each.first), self.finish(each.last), each.size_bytes)
         for i, needs in enumerate(self.steps):

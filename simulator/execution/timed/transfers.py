@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 
 from simulator.execution.count.miss import Miss
 
+KINDS = ("inputs", "weights", "outputs", "compute", "crossbar")
+
 
 class Transfer(NamedTuple):
     """What DRAM, the array or the crossbar does from `start` to `stop`, in slots: the time of a byte on DRAM."""
@@ -33,7 +35,7 @@ def read_run(run: Iterable[Sequence[Any]], steps: int) -> dict[str, list[Transfe
     ...
     simulator.execution.count.miss.Miss: step 0: inputs from 7 to 9: DRAM is taken until 8
     """
-    found: dict[str, list[Transfer]] = {kind: [] for kind in ("inputs", "weights", "outputs", "compute", "crossbar")}
+    found: dict[str, list[Transfer]] = {kind: [] for kind in KINDS}
     free = dict.fromkeys(("DRAM", "the array", "the crossbar"), 0)
     every = sorted((Transfer(*each[: len(Transfer._fields)]) for each in run), key=lambda each: each[3:5])
     for each in every:

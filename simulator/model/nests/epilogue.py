@@ -68,7 +68,7 @@ class Followed(NamedTuple):
         >>> _ = b.add("sum", [b.conv("a", x, 16, 3, padding=1), x])
         >>> (nest,) = epilogues(network := b.build())
         >>> nest.loops(network, 1, Technology(), None).epilogue
-        Epilogue(room=8, loaded=1024, left=0, traffic=1024, written=0, bits=0, by_position=0)
+        Epilogue(room=8, loaded=1024, left=0, traffic=1024, written=0, bits=0, by_position=0, passing=(8,), leaving=())
         """
         tensors, (first, *after) = network.tensors, self.made
         if self.links is None:
@@ -91,7 +91,10 @@ class Followed(NamedTuple):
         loaded = sum(tensors[u].size_bytes for u, _ in coming)
         left = sum(tensors[v].size_bytes for v in leaving)
         room = sum(held for held, _ in rooms) + max((word for _, word in rooms), default=0)
-        epilogue = Epilogue(room, loaded, left, read + 2 * again, again, bits, int(bool(mixed)))
+        epilogue = Epilogue(
+            room, loaded, left, read + 2 * again, again, bits, int(bool(mixed)),
+            tuple(tensors[u].bits for u, is_gate in coming if not is_gate), tuple(tensors[v].bits for v in leaving),
+        )  # fmt: skip
         return loops._replace(
             stays=loops.stays if kept is None else self._stays(network, loops.stays, kept),
             bits=loops.bits._replace(output=tensors[self.result].bits),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from simulator.integers import row_bytes
 from simulator.model.layer.axes import meet
-from simulator.model.layer.loop_layer import LoopLayer, Map, inputs_of, results_of
+from simulator.model.layer.loop_layer import LoopLayer, Map, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pass
@@ -14,7 +15,7 @@ from simulator.timing.layer.passes import fetched, pieces, rows_poured, tiles_pa
 def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """CT: channels of one producer after the other; samples; tiles."""
     steps = _steps(layer, plan.apart)
-    coming, made = _coming(layer, plan.apart), [channels * often for channels, often in steps]
+    (coming, room), made = _coming(layer, plan.apart), [channels * often for channels, often in steps]
     rounds, taps = pieces(layer.batch, plan.at_once), layer.rows.taps * layer.columns.taps
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
     nest = Nest({
@@ -29,9 +30,9 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         nest,
         inputs=[nest.term(loads | {"steps": coming})],
         weights=[nest.term(start | {"steps": made}, taps)] if layer.weights else [],
-        outputs=[nest.term(tiles | {"steps": made}, layer.outputs, sum(made))],  # a slice has fewer than its input
+        outputs=[nest.term(tiles | {"steps": made}, layer.output_bytes, _windows(layer) * sum(made))],
         work=[nest.term(tiles | {"steps": made})],
-        ahead=[nest.term(loads | {"steps": [inputs_of(layer, each) for each in coming]})],
+        ahead=[nest.term(loads | {"steps": room})],
         behind=[nest.term(tiles | {"steps": [results_of(layer, each) * often for each, often in steps]})],
     )
 
@@ -44,12 +45,16 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     names = ("repeat", "rows", "columns", "steps") if plan.order == "TC" else ("repeat", "steps", "rows", "columns")
     nest = Nest({name: lengths[name] for name in names})
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
-    made = nest.term(tiles | {"steps": steps})
-    rooms = nest.term(tiles | {"steps": [results_of(layer, each) for each in steps]})
-    inputs, ahead = (
-        _operands(layer, plan.order, nest, tiles, steps, *each) for each in ((1, 8), (layer.word, layer.most_bits))
+    made, outputs, rooms = (
+        nest.term(tiles | {"steps": each})
+        for each in (
+            steps,
+            [row_bytes(each, layer.bits.output) for each in steps],
+            [results_of(layer, each) for each in steps],
+        )
     )
-    return Moves(nest, inputs, [], [made], [made], ahead, [rooms])
+    inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
+    return Moves(nest, inputs, [], [outputs], [made], ahead, [rooms])
 
 
 def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
@@ -61,20 +66,27 @@ def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
         "repeat": layer.repeat, "rows": len(rows.met), "columns": len(columns.met), "passes": 2, "steps": len(steps),
     })  # fmt: skip
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
-    first, second = nest.term(tiles | {"passes": [1, 0], "steps": steps}), {"passes": [0, 1]}
+    first, second = {"passes": [1, 0]}, {"passes": [0, 1]}
+    (bits,) = layer.producer_bits
+    passes = [(first, steps), (second, again)] if layer.loaded else []
+
+    def coming(word: int) -> list[Term]:
+        sizes = ((each, [row_bytes(-(-size // word) * word, bits) for size in of]) for each, of in passes)
+        return [nest.term(tiles | each | {"steps": size}) for each, size in sizes]
+
     return Moves(
         nest,
-        inputs=[first, nest.term(tiles | second | {"steps": again})] if layer.loaded else [],
+        inputs=coming(1),
         weights=[],
-        outputs=[nest.term(tiles | second | {"steps": steps})],
+        outputs=[nest.term(tiles | second | {"steps": [row_bytes(each, layer.bits.output) for each in steps]})],
         work=[nest.term(tiles | {"steps": steps})],
-        ahead=[nest.term(tiles | {"steps": [inputs_of(layer, 1)] * len(steps)})] if layer.loaded else [],
+        ahead=coming(layer.word),
         behind=[nest.term(tiles | second | {"steps": [results_of(layer, each) for each in steps]})],
     )
 
 
 def _operands(
-    layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int, bits: int
+    layer: LoopLayer, order: str, nest: Nest, tiles: dict[str, Sizes], steps: list[int], word: int
 ) -> list[Term]:
     """Return what is loaded of each operand, in whole words of channels: tile by tile, or whole before the tiles.
 
@@ -82,18 +94,21 @@ def _operands(
     """
     start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
     once: dict[str, Sizes] = {"steps": "first"} if order == "TC" else {}
-    sizes, found = [-(-each // word) * word for each in steps], []
-    for channels in filter(None, layer.passing):
+
+    def sized(channels: int, bits: int) -> int:
+        return row_bytes(-(-channels // word) * word, bits)
+
+    found = []
+    for channels, bits in zip(layer.passing, layer.producer_bits):
         if channels == layer.outputs:
-            found.append(nest.term(tiles | {"steps": sizes}, bits, 8))
-        else:
-            found.append(nest.term(tiles | once, word * bits, 8))
-    for height, width, channels, _ in layer.broadcast:
+            found.append(nest.term(tiles | {"steps": [sized(each, bits) for each in steps]}))
+        elif channels:
+            found.append(nest.term(tiles | once, sized(1, bits)))
+    for height, width, channels, bits in layer.broadcast:
         if channels == layer.outputs and order == "CT":
-            found.append(nest.term(start | {"steps": sizes}, height * width * bits, 8))
+            found.append(nest.term(start | {"steps": [sized(each, bits) for each in steps]}, height * width))
         else:
-            size = height * width * -(-channels // word) * word
-            found.append(nest.term(start | {"steps": "first"}, size * bits, 8))
+            found.append(nest.term(start | {"steps": "first"}, height * width * sized(channels, bits)))
     return found
 
 
@@ -101,7 +116,7 @@ def poured_moves(layer: LoopLayer) -> Moves:
     """RS: a word of channels; input rows, each added to the sums of all output rows that meet it."""
     steps, poured = _steps(layer, layer.word), rows_poured(layer.rows)
     across, width = meet(layer.columns, layer.columns.windows).union, layer.columns.windows
-    coming, made = _coming(layer, layer.word), [channels * often for channels, often in steps]
+    (coming, room), made = _coming(layer, layer.word), [channels * often for channels, often in steps]
     nest = Nest({"repeat": layer.repeat, "steps": len(steps), "rows": len(poured.added)})
     rows = [min(1, added) for added in poured.added]
     rooms = [results_of(layer, 1) * often for _, often in steps]
@@ -109,9 +124,11 @@ def poured_moves(layer: LoopLayer) -> Moves:
         nest,
         inputs=[nest.term({"steps": coming, "rows": rows}, across)],
         weights=[],
-        outputs=[nest.term({"steps": made, "rows": poured.finished}, width * layer.outputs, sum(made))],
+        outputs=[
+            nest.term({"steps": made, "rows": poured.finished}, layer.output_bytes, layer.rows.windows * sum(made))
+        ],
         work=[nest.term({"steps": made, "rows": poured.added})],
-        ahead=[nest.term({"rows": rows}, across * inputs_of(layer, 1))],
+        ahead=[nest.term({"steps": room, "rows": rows}, across)],
         behind=[nest.term({"steps": rooms, "rows": poured.finished}, width)],
     )
 
@@ -120,23 +137,28 @@ def _elements(maps: Iterable[Map]) -> int:
     return sum(rows * columns * channels for rows, columns, channels, _ in maps)
 
 
+def _bytes(maps: Iterable[Map]) -> int:
+    return sum(rows * columns * row_bytes(channels, bits) for rows, columns, channels, bits in maps)
+
+
 def copy_moves(layer: LoopLayer) -> Moves:
-    """Copy: a word at a time."""
-    size, coming = _elements(layer.whole), _elements(layer.broadcast)
+    """Copy: a word at a time, which takes as many bytes as cross."""
+    size, coming = _elements(layer.whole), _bytes(layer.broadcast)
     nest = Nest({"repeat": layer.repeat, "words": max(1, -(-size // layer.word))})
     words = nest.steps["words"]
     inputs, outputs = nest.term({}, coming, words), nest.term({}, layer.output_bytes, words)
-    word, rooms = (
-        nest.term({}, layer.word),
-        [nest.term({}, size) for size in (inputs_of(layer, 1), results_of(layer, 1))],
-    )
-    return Moves(nest, [inputs], [], [outputs], [word], *([each] for each in rooms))
+    return Moves(nest, [inputs], [], [outputs], [nest.term({}, layer.word)], [inputs], [outputs])
 
 
-def _coming(layer: LoopLayer, step: int) -> list[int]:
-    """Return the channels of each step that come from DRAM."""
-    sizes = zip(layer.producers, layer.passing)
-    return [channels if coming else 0 for size, coming in sizes for channels in pieces(size, step)]
+def _windows(layer: LoopLayer) -> int:
+    return layer.rows.windows * layer.columns.windows
+
+
+def _coming(layer: LoopLayer, step: int) -> tuple[list[int], list[int]]:
+    """Return the bytes of a position that come in each step, and what they take."""
+    sizes = zip(layer.producers, layer.producer_bits, layer.passing)
+    steps = [(each, bits * (coming > 0)) for size, bits, coming in sizes for each in pieces(size, step)]
+    return [row_bytes(*each) for each in steps], [row_bytes(round_up(layer, count), bits) for count, bits in steps]
 
 
 def _steps(layer: LoopLayer, step: int) -> list[tuple[int, int]]:

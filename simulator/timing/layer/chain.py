@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.model.chains.orders import chain_weights, result_row_bytes
+from simulator.integers import row_bytes
+from simulator.model.chains.orders import chain_weights
 from simulator.model.chains.rows import tiles_of
-from simulator.model.layer.loop_layer import LoopLayer, round_up
+from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
+from simulator.timing.layer.followed import followed
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
 from simulator.timing.layer.passes import pieces
 
@@ -57,8 +59,13 @@ def chain_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     steps, chain = _Steps(layer, plan), layer.chain
     end: dict[str, Sizes] = {"cuts": "last"}
     inputs, ahead = _inputs(steps) if layer.loaded else ([], [])
-    outputs: dict[str, Sizes] = {"tiles": steps.out, "slices": steps.slices, "chunks": "last", "cuts": "last"}
-    size = plan.inner if plan.order in ("TW", "TS") else plan.slice
+    done: dict[str, Sizes] = {"tiles": steps.out, "chunks": "last", "cuts": "last"}
+
+    def leave(sizes: list[int]) -> list[Term]:
+        return [steps.term(done | {"slices": sizes}, chain.out_width)]
+
+    gates, rooms, passing, left = followed(layer, leave, steps.slices)
+    start: dict[str, Sizes] = dict.fromkeys(steps.nest.steps, "first")
     opens: dict[str, Sizes] = {"tiles": steps.made, "chunks": steps.chunks, "cuts": steps.cuts}
     closes: dict[str, Sizes] = {"tiles": steps.out, "chunks": steps.chunks, "slices": steps.slices} | end
     work = [
@@ -68,25 +75,38 @@ def chain_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     if chain.has_middle:
         makes: dict[str, Sizes] = {"tiles": steps.apart, "chunks": steps.chunks} | end
         work.append(steps.term(makes, max(1, chain.middle_taps) * chain.d_width))
-    ends: dict[str, Sizes] = outputs | {"slices": [1] * len(steps.slices)}
-    behind = steps.term(ends, result_row_bytes(layer, size))
-    return Moves(steps.nest, inputs, _weights(steps), [steps.term(outputs)], work, ahead, [behind])
+    results = [row_bytes(each, layer.bits.output) for each in steps.slices]
+    rooms_behind = [results_of(layer, each) for each in steps.slices]
+    outputs, behind = (leave(each) * layer.stays.is_written for each in (results, rooms_behind))
+    return Moves(
+        steps.nest,
+        [*inputs, steps.nest.term(start, gates), *passing],
+        _weights(steps),
+        outputs + left,
+        work,
+        [*ahead, steps.nest.term(start, rooms), *passing],
+        behind + left,
+    )
 
 
 def _inputs(steps: _Steps) -> tuple[list[Term], list[Term]]:
     """Return what is loaded of x, and what it takes on chip."""
     layer, plan, chain = steps.layer, steps.plan, steps.chain
     if plan.order == "TS":
-        sizes: dict[str, Sizes] = {"tiles": steps.met, "cuts": steps.cuts}
-        rooms = sizes | {"cuts": [round_up(layer, each) for each in steps.cuts]}
-        found = [steps.term(sizes)]
-        if chain.adds_x:
-            found.append(steps.term({"tiles": steps.out, "slices": steps.slices, "chunks": "last", "cuts": "last"}))
-        return found, [steps.term(rooms, chain.x_width * chain.x_bits, 8)]
+        sizes: dict[str, Sizes] = {"tiles": steps.met}
+        again: dict[str, Sizes] = {"tiles": steps.out, "chunks": "last", "cuts": "last"}
+        cuts, rooms = ([row_bytes(each, chain.x_bits) for each in of] for of in (
+            steps.cuts, [round_up(layer, each) for each in steps.cuts]
+        ))  # fmt: skip
+        coming, taken = (steps.term(sizes | {"cuts": each}, chain.x_width) for each in (cuts, rooms))
+        slices = [row_bytes(each, chain.x_bits) for each in steps.slices]
+        added = [steps.term(again | {"slices": slices}, chain.out_width)] * bool(chain.adds_x)
+        return [coming, *added], [taken, *added]  # what is added passes: it takes as many bytes as cross
     new: dict[str, Sizes] = {"tiles": steps.new, "slices": "first"}
     if plan.order != "MT" or plan.mode == "whole":
         new["chunks"] = "first"
-    return [steps.term(new)], [] if plan.mode == "whole" else [steps.term(new, chain.x_width * layer.part.room)]
+    coming = steps.term(new, chain.x_width * layer.loaded)
+    return [coming], [] if plan.mode == "whole" else [steps.term(new, chain.x_width * layer.part.room)]
 
 
 def _weights(steps: _Steps) -> list[Term]:

@@ -34,9 +34,10 @@ def heads_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         sizes, over = (head, together) if i == 0 and is_whole else (step, 1)
         weights.append(nest.term(sizes, size * often, over))
         work.append(nest.term(sizes, macs * often, over))
-    outputs = [nest.term(step, layer.epilogue.left, heads.groups)]
+    left = nest.term(step, layer.epilogue.left, heads.groups)  # rows of keys and values that others read: they pass
+    outputs = [left]
     if layer.stays.is_written:
         outputs.append(nest.term(tile, row_bytes(part.outputs, layer.bits.output) * heads.sharing, together))
     return Moves(
-        nest, inputs, weights, outputs, work, ahead, [nest.term({"tiles": rows}, results_of(layer, part.outputs))]
+        nest, inputs, weights, outputs, work, ahead, [nest.term({"tiles": rows}, results_of(layer, part.outputs)), left]
     )

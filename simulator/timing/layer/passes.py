@@ -81,19 +81,21 @@ def fetched(mode: str, rows: Pass, columns: Pass) -> tuple[tuple[int, ...], tupl
     return rows.new if is_new else rows.met, columns.met if mode in ("block", "block-row") else columns.new
 
 
-def block_rows(axis: Axis, tile: int) -> list[int]:
-    """Return the input rows that each row of a block loads: for the second block, because the first is clipped.
+def block_rows(axis: Axis, tile: int) -> list[tuple[int, ...]]:
+    """Return the input rows that each row of a block loads, block by block.
 
     Examples
     --------
-    >>> block_rows(Axis(extent=12, windows=12, taps=3, padding=1), 4)
-    [3, 1, 1, 1]
+    >>> block_rows(Axis(extent=12, windows=12, taps=3, padding=1), 5)
+    [(2, 1, 1, 1, 1), (3, 1, 1, 1, 1), (3, 0)]
     """
-    first = tile if axis.windows >= 2 * tile else 0
-    seen: set[int] = set()
     found = []
-    for window in range(first, first + min(tile, axis.windows)):
-        new = set(axis.met(window)) - seen
-        seen |= new
-        found.append(len(new))
-    return found if seen else [1] * len(found)
+    for first in range(0, axis.windows, tile):
+        seen: set[int] = set()
+        rows = []
+        for window in range(first, min(first + tile, axis.windows)):
+            new = set(axis.met(window)) - seen
+            seen |= new
+            rows.append(len(new))
+        found.append(tuple(rows))
+    return found

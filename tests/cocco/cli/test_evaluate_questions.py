@@ -44,7 +44,8 @@ def ask(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
 
 @pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
 def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, tmp_path):
-    whole, parts = json.loads(ask("--json")[1]), {"--addresses": ["addresses"], "--explain": ["explained", "repaired"]}
+    whole = json.loads(ask("--json")[1])
+    parts = {"--addresses": ["addresses", "places"], "--explain": ["explained", "repaired"]}
     assert whole["verified"] is None
     parts["--verify"] = ["verified", "checks", "subgraph_checks"]
     for name, key in [(name, key) for name, keys in parts.items() for key in keys]:

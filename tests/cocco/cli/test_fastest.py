@@ -48,3 +48,13 @@ def test_a_slack_takes_the_least_energy_near_the_fastest(saved):
     second = slower["second"]
     assert (second["criterion"], second["slack"], second["least_cost"]) == ("energy_pj", 0.5, found["cost"])
     assert second["lower_bound"] <= slower["totals"]["energy_pj"] and second["gained"] > 0
+
+
+def test_all_that_is_prefetched_has_a_place(saved):
+    path, found, printed = saved
+    assert found["places"]["missing_bytes"] == 0 < found["places"]["rooms"]
+    said = f"Every byte that is prefetched has a place: {found['places']['rooms']:,} rooms of at most 64 KB."
+    assert said in " ".join(printed.stdout.split())
+    again = answer(cocco("evaluate", "vgg16", "--partition", path, "--addresses", "--verify", "--json"))
+    assert again["places"] == found["places"] and again["verified"]
+    assert again["checks"]["latency_executed_cycles"]["status"] == "equal"

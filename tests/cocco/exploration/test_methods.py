@@ -203,10 +203,10 @@ def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, keep, is_
         monkeypatch.setattr(methods, name, 1)
     for name in ("KEPT_STEPS", "HARDWARE_STEPS"):
         monkeypatch.setattr("cocco.exploration.answer." + name, 1)
-    network, budget = workloads.load("googlenet"), {"samples": 60, "keep": keep, "metric": "ema"}
+    network, budget = workloads.load("resnet50"), {"samples": 60, "keep": keep, "metric": "ema"}
     if is_chosen:
         space = cocco.SharedBuffer(256 * KiB, 512 * KiB, 128 * KiB)
         found = cocco.explore(network, space=space, alpha=0.002, ranges=False, **budget)
     else:
-        found = cocco.partition(network, Accelerator(shared_buffer=192 * KiB), **budget)
+        found = cocco.partition(network, Accelerator(shared_buffer=512 * KiB), **budget)
     assert asked == [(keep, 60 / QUICK_SAMPLES)] and found.gap <= 0.0005 + 1e-9

@@ -21,24 +21,14 @@ from simulator.model.nests.chain import chains, links_of
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
 from simulator.timing import simulate
-from tests.helpers.random_chains import random_chain_inside
-from tests.helpers.random_kept import random_spans
+from tests.helpers.parts import in_parts
+from tests.helpers.random_chains import random_chain_inside, random_plan_with_chain
 from workloads import Builder
 
-
-def random_plan(seed):
-    """Return a network, a plan in which a chain may run in loops, and a chip, about as large as it needs."""
-    rng = random.Random(seed)
-    network, layers = random_chain_inside(rng)
-    groups = [(0,), layers, (len(network.layers) - 1,)]
-    spans = random_spans(network, groups, rng, rng.choice((0, 0, 0.5)))
-    plan = Partition.from_ids(network, groups, rng.choice(("ema", "energy", "latency-sum")), spans)
-    size = int(2 ** rng.uniform(8, 12.5))
-    buffers = {"shared_buffer": size} if rng.random() < 0.6 else {"global_buffer": size, "weight_buffer": size}
-    return network, plan, Accelerator(**buffers, batch=rng.choice((1, 1, 3)))
+MANY = [pytest.param(part, marks=pytest.mark.slow) for part in in_parts(150, 2000, 370)]
 
 
-@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 2000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(150), *MANY])
 def test_chains_are_executed_as_priced(seeds):
     """Random chains beside kept tensors, in bits, batches, metrics and memories: every number and all values.
 
@@ -46,7 +36,7 @@ def test_chains_are_executed_as_priced(seeds):
     """
     looped = 0
     for seed in seeds:
-        network, plan, chip = random_plan(seed)
+        network, plan, chip = random_plan_with_chain(seed)
         found = price_partition(network, plan, chip)
         if not found.fits or found.prices[1].loops is None:
             continue
@@ -68,7 +58,7 @@ def test_a_choice_of_another_plan_is_no_plan_of_the_chain():
     """Each number of a plan one less or seven more, or other layers: the loops do not run, or their count differs."""
     changed = 0
     for seed in range(150):
-        network, plan, chip = random_plan(seed)
+        network, plan, chip = random_plan_with_chain(seed)
         price = price_partition(network, plan, chip).prices[1]
         if plan.keep or not isinstance(price, Price) or price.loops is None:
             continue

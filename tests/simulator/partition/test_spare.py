@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -13,6 +14,8 @@ from simulator import Accelerator, Partition, PartitionError, evaluate
 from simulator.execution import verify
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
+from tests.helpers.judged import random_chip, random_network_of
+from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_problems import random_net
 from workloads import Builder
 
@@ -92,3 +95,27 @@ def test_what_is_no_size_is_refused(spare: list[int], said: str):
     network = classifier()
     with pytest.raises(PartitionError, match=said):
         Partition.from_groups(network, [["one"], ["two"]], spare=spare)
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_plan_runs_whatever_may_come_ahead(seed: int):
+    """With nothing ahead every run ends; what is held beside a step is at most what the plan says."""
+    rng = Random(seed)
+    network, chip = random_network_of(seed), random_chip(seed, rng.choice((2**13, 2**15, 10**6)))
+    plan = random_kept_plan(network, seed)
+    free = evaluate(network, plan, chip)
+    for most in (0, 99) if free.fits else ():
+        found = evaluate(network, replace(plan, ahead=(most,) * len(plan)), chip)
+        assert found.ema_bytes == free.ema_bytes and found.energy_pj == free.energy_pj
+        beside = (each.row_bytes + each.next_weight_bytes * chip.is_shared for each in found.simulation.uses)
+        assert max(beside) <= most
+
+
+def test_files_say_how_much_may_come_ahead(tmp_path: Path):
+    network = classifier()
+    plan = Partition.from_groups(network, [["two"], ["one"]], ahead=[None, 0])
+    assert plan.ahead == (0, None) != Partition.from_groups(network, [["two"], ["one"]], ahead=[None, None]).ahead
+    plan.save(tmp_path / "plan.json")
+    assert Partition.load(tmp_path / "plan.json", network) == plan == load_partition(tmp_path / "plan.json", network)
+    with pytest.raises(PartitionError, match="ahead 1 is -1"):
+        Partition.from_groups(network, [["one"], ["two"]], ahead=[None, -1])

@@ -14,9 +14,10 @@ from simulator.model.layer import groups, orders
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.layer.loops import loop_layer
 from simulator.model.layer.orders import Loops
+from simulator.model.nests.epilogue import epilogues
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
-from simulator.technology import Rate
+from simulator.technology import Rate, Technology
 from simulator.timing.loops import loop_course, moves_of
 from simulator.timing.schedule import Schedule
 from simulator.timing.stages import course_of
@@ -94,6 +95,34 @@ def test_a_block_s_rows_come_one_after_the_other():
     (mode,) = (each for each in grid.blocks if each.name == "block-row")
     plan = orders.block_slices(layer, grid, mode, loops(16, 8))
     assert steps(layer, plan) == ([64, 32, 32, 0] * 2, [1152, 0, 0, 0] * 2, [0] * 7 + [256])
+
+
+def test_a_low_block_has_empty_rows():
+    """Blocks of 3 rows and of 1: the first meets 2, 1 and 1 rows of 4 x 8 bytes, the other 2, and then nothing."""
+    layer = layer_of("conv")
+    grid = orders.grid_of(layer, (3, 4))
+    (mode,) = (each for each in grid.blocks if each.name == "block-row")
+    plan = orders.block_slices(layer, grid, mode, loops(16, 8))
+    outputs = [0] * 5 + [192] + [0] * 3 + [64, 0, 0]
+    assert steps(layer, plan) == ([64, 32, 32] * 2 + [64, 0, 0] * 2, [1152, 0, 0] * 4, outputs)
+
+
+def followed_layer():
+    """Return 4 x 4 x 16 through a 1x1 convolution, and the sum of its results with another map."""
+    b = Builder("two")
+    b.add("sum", [b.conv("a", b.input("x", 4, 4, 16), 16), b.input("y", 4, 4, 16)])
+    (nest,) = epilogues(network := b.build())
+    return nest.loops(network, 1, Technology(), None)
+
+
+def test_an_operand_of_an_epilogue_comes_with_each_chunk():
+    """Tiles of 2 x 4 x 16, chunks of 8: 128 bytes of x with the first, 64 of y with each; both wait whole."""
+    layer = followed_layer()
+    grid = orders.grid_of(layer, (2, 4))
+    (mode,) = (each for each in grid.modes if each.name == RING)
+    plan = orders.tiles_chunks(layer, grid, mode, loops(8))
+    assert steps(layer, plan) == ([192, 64] * 2, [128] * 4, [64] * 4)
+    assert [each.ahead_bytes for each in loop_course(layer, plan, 0, 64_000, MOST).stages] == [192, 64] * 2
 
 
 def test_a_product_brings_its_second_operand_as_input():

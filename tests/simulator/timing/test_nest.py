@@ -42,7 +42,8 @@ def test_tiles_and_rows_are_those_that_the_closed_forms_count(seed):
     poured = rows_poured(axis)
     assert sum(poured.added) == meet(axis, 1).visits and sum(poured.finished) == axis.windows
     assert sum(poured.added) - sum(1 for i in range(axis.windows) if axis.met(i)) == in_flight(axis)[1]
-    assert len(block_rows(axis, tile)) == tile and sum(block_rows(axis, tile)) > 0
+    blocks = block_rows(axis, tile)
+    assert [sum(each) for each in blocks] == list(found.met) and [len(each) for each in blocks] == list(found.outputs)
 
 
 @pytest.mark.parametrize("module", [course, loops, nest, passes])

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 from cocco.allocation.address_map import AddressMap, MemoryMap
 from cocco.exploration.answers.result import Result
+from cocco.latency.places import Places
 from cocco.output.text.layout.numbers import counted, percent, table
+from simulator.technology import KiB
+from simulator.timing.rooms import PIECE_BYTES
 
 SUBGRAPHS_NAMED = 8  #: subgraphs that a sentence names; our choice
 
@@ -86,3 +89,18 @@ def _memory_text(found: AddressMap, each: MemoryMap) -> str:
 def _named(positions: Sequence[int]) -> str:
     shown = ", ".join(map(str, positions[:SUBGRAPHS_NAMED])) + (", ..." if len(positions) > SUBGRAPHS_NAMED else "")
     return f"Subgraph {shown} needs" if len(positions) == 1 else f"Subgraphs {shown} need"
+
+
+def places_text(found: Places | None) -> str:
+    """Return a line that says whether every byte that comes ahead has a place."""
+    if found is None:
+        return "What is prefetched has no place: there is none for all regions and kept tensors."
+    if found.missing:
+        return (
+            f"{found.missing_bytes:,} bytes of what is prefetched have no address where all that is free may be used; "
+            "less may come ahead ('ahead' of the plan, which a search for latency finds)."
+        )
+    less = sum(most is not None for most in found.run.priced.partition.ahead)
+    fewer = f" For that, less than is free comes ahead in {counted(less, 'subgraph')}." if less else ""
+    rooms = f"{found.pieces:,} room{'s' * (found.pieces != 1)} of at most {PIECE_BYTES // KiB} KB"
+    return f"Every byte that is prefetched has a place: {rooms}.{fewer}"

@@ -212,7 +212,7 @@ def _most_moved(layer):
     of_second = layer.weights**2 if layer.kind == "product" else 0  # coming_after
     most_bits = max(8, *layer.producer_bits, *(each.bits for each in layer.whole), layer.bits.weights, layer.bits.output)
     most_bits += sum(each.bits for each in layer.heads.operands) if layer.heads else 0
-    moved += sum(layer.epilogue)
+    moved += sum(layer.epilogue[:5])  # bytes
     return max(2 * most_bits * layer.batch * layer.repeat * len(channels) * moved, of_second)
 
 
