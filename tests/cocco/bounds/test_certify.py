@@ -163,8 +163,7 @@ def test_windows_add_sets_and_the_bound_stays_valid(monkeypatch):
 
 
 def test_a_missing_solver_is_named_with_its_extra(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ortools.sat.python.cp_model", None)
-    monkeypatch.setitem(sys.modules, "ortools.sat.python", None)
+    monkeypatch.setitem(sys.modules, "ortools", None)
     problem = on_hardware(chain(2), Accelerator(shared_buffer=4096))
     with pytest.raises(ValueError, match=r"cocco\[solvers\]"):
         certify(problem, [0, 0])
