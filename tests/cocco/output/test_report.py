@@ -148,7 +148,7 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
     words = (
         "explore",
         "vgg16",
-        "googlenet",
+        "resnet50",
         "--separate",
         "--weights",
         1,
