@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from cocco.bounds.floors.by_layer import floors, least_of_layers, with_forced
+from cocco.bounds.floors.by_layer import added_up, floors, with_forced
 from cocco.bounds.floors.inside import inside_floors
 from cocco.bounds.patterns.interchangeable import kinds_of
 from cocco.bounds.patterns.tables import patterns_of
@@ -254,7 +254,7 @@ def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> 
     question = KeepQuestion(
         network, part.accelerator.activation_capacity, tuple(map(rules.whole_bytes, range(len(network.tensors)))),
         _price(part, engine), costs.may_fit, layers, crossings, may_keep,
-        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, least_of_layers(part)),
+        more_room_pays=more_room_pays, least_held=costs.least_held, inside=inside_floors(part, added_up(part)),
         alike=kinds_of(network), connected=machine.connection, may_hold=costs.may_hold,
         nests=tuple([sum([1 << v for v in nest]) for nest in costs.nests]), places=_places(rules),
     )  # fmt: skip

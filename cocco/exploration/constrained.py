@@ -4,7 +4,7 @@ What is bounded gets a price (Everett, 1963, "Generalized Lagrange multiplier me
 plus price times what is bounded. No other plan beats the optimum in both, and its cost minus price times bound is a
 lower bound for all plans that keep it. The price is that at which the best plan within the bound and the one beyond it
 cost the same; it is right once no plan costs less. Tiles and loop orders are chosen by one metric for a whole plan, so
-both are tried: that of the question and the one that is minimized. Where the exact search gives up, windows of the
+all are tried, that of the question and the one that is minimized first. Where the exact search gives up, windows of the
 plan are searched again, or the order of its layers, with the price (our choices); that proves nothing.
 """
 
@@ -30,6 +30,7 @@ from cocco.problem.names import Metric
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
+from simulator.metrics import METRIC_NAMES
 from simulator.partition.partition import Partition
 
 SOLVED = 8  #: prices tried with the exact search in one memory, and with one metric that chooses tiles; our choice
@@ -97,7 +98,7 @@ def least_within(
     below = min(below, bounds.get(target, math.inf) * (1 + SAME))
     others = {metric: most for metric, most in bounds.items() if metric != target}
     best, least, weighed = known, math.inf, question.problem
-    for chosen_by in dict.fromkeys((question.problem.metric, target)):
+    for chosen_by in dict.fromkeys((question.problem.metric, target, *METRIC_NAMES)):
         search = _Search(question, memory, target, others, chosen_by, below, most)
         found = search.run(best)
         weighed = weighed if found is best else search.weighed()

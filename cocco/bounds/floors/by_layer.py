@@ -51,21 +51,37 @@ MOST_INPUTS = 4  #: of a layer whose steps are all looked at; our choice: 3^5 pr
 
 
 def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the floors of layers and of crossings; with latency only cycles or only crossings, whichever is more."""
+    """Return the floors of layers and of crossings."""
     (rules,), machine = problem.rules, floor_of(problem.accelerator)
     metric, (weight,) = problem.objective.of, problem.objective.weights
-    rows = least_of_layers(problem)
-    sizes = [rules.batch * size for size in rules.geometry.size_bytes]
+    rows, sizes = added_up(problem), [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
-    if "latency-sum" in problem.objective.metrics:
-        computing = [rules.rate.least(cycles) for cycles in rules.cycles]
-        if sum(computing) >= sum(row.ema_bytes for row in rows) + sum(sizes[len(rows) :]):
-            rows = [row._replace(slots=each) for row, each in zip(rows, computing)]
-            crossings = [row._replace(slots=0) for row in crossings]
+    if _computes_longer(problem):
+        crossings = [row._replace(slots=0) for row in crossings]
     return (
         tuple(weight * metric(row, machine) for row in rows),
         tuple(weight * metric(row, machine) for row in crossings),
     )
+
+
+def added_up(problem: Problem) -> list[Totals]:
+    """Return the least of each layer such that all add up, with slots of computing only, or of crossings only.
+
+    A subgraph takes the longer of both, so one layer must not count by what it computes and another by what it loads.
+    """
+    (rules,), rows = problem.rules, least_of_layers(problem)
+    if _computes_longer(problem):
+        return [row._replace(slots=rules.rate.least(cycles)) for row, cycles in zip(rows, rules.cycles)]
+    return rows
+
+
+def _computes_longer(problem: Problem) -> bool:
+    """Return whether latency counts, and all layers compute for longer than what must cross takes."""
+    if "latency-sum" not in problem.objective.metrics:
+        return False
+    (rules,), rows = problem.rules, least_of_layers(problem)
+    inputs = sum([rules.batch * size for size in rules.geometry.size_bytes[len(rows) :]])
+    return sum(map(rules.rate.least, rules.cycles)) >= sum(row.ema_bytes for row in rows) + inputs
 
 
 def least_of_layers(problem: Problem) -> list[Totals]:
