@@ -56,7 +56,7 @@ def floors(problem: Problem) -> tuple[tuple[float, ...], tuple[float, ...]]:
     metric, (weight,) = problem.objective.of, problem.objective.weights
     rows, sizes = added_up(problem), [rules.batch * size for size in rules.geometry.size_bytes]
     crossings = [Totals(size, size, 0, 0, 0, size) for size in sizes]
-    if _computes_longer(problem):
+    if _computes_longer(problem, rows):
         crossings = [row._replace(slots=0) for row in crossings]
     return (
         tuple(weight * metric(row, machine) for row in rows),
@@ -70,16 +70,16 @@ def added_up(problem: Problem) -> list[Totals]:
     A subgraph takes the longer of both, so one layer must not count by what it computes and another by what it loads.
     """
     (rules,), rows = problem.rules, least_of_layers(problem)
-    if _computes_longer(problem):
+    if _computes_longer(problem, rows):
         return [row._replace(slots=rules.rate.least(cycles)) for row, cycles in zip(rows, rules.cycles)]
     return rows
 
 
-def _computes_longer(problem: Problem) -> bool:
+def _computes_longer(problem: Problem, rows: list[Totals]) -> bool:
     """Return whether latency counts, and all layers compute for longer than what must cross takes."""
     if "latency-sum" not in problem.objective.metrics:
         return False
-    (rules,), rows = problem.rules, least_of_layers(problem)
+    (rules,) = problem.rules
     inputs = sum([rules.batch * size for size in rules.geometry.size_bytes[len(rows) :]])
     return sum(map(rules.rate.least, rules.cycles)) >= sum(row.ema_bytes for row in rows) + inputs
 
