@@ -119,7 +119,10 @@ def answer_of(
         status = "gave_up" if search.open else "infeasible"
     else:
         status = "optimal" if answer.cost <= lower * (1 + SAME) else "feasible"
-    rows = [_row(search, i, chip) for i, chip in enumerate(search.chips)]
+    of_chip: list[list[Pair]] = [[] for _ in search.chips]
+    for pair in search.pairs:
+        of_chip[pair.chip].append(pair)
+    rows = [_row(search, chip, pairs) for chip, pairs in zip(search.chips, of_chip)]
     rows.sort(key=lambda row: (row["verdict"] != "best", row["bound"] is None, row["bound"] or 0.0))
     return ChipsAnswer(
         search.question, status, None if best is None else search.chips[best.chip],
@@ -130,9 +133,8 @@ def answer_of(
     )  # fmt: skip
 
 
-def _row(search: Search, i: int, chip: Chip) -> dict[str, Any]:
+def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
     """Return what is known of a machine."""
-    pairs = [each for each in search.pairs if each.chip == i]
     known = [each for each in pairs if each.answer is not None]
     left = [each for each in pairs if not each.why]
     shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
@@ -165,7 +167,7 @@ def _verdict(search: Search, pairs: Sequence[Pair], left: Sequence[Pair], shown:
         return "best"
     if not left:
         return f"ruled out by {Counter(each.why for each in pairs).most_common(1)[0][0]}" if pairs else "no memory"
-    if any(each in search.open for each in left):
+    if any(map(search.is_left, left)):
         return "open"
     if shown is not None and shown.answer is not None and shown.answer.cost <= min(each.bound for each in left) * (1 + SAME):
         return "proved"

@@ -81,6 +81,7 @@ class Search:
 
     def __post_init__(self) -> None:
         self._own: dict[int, Memories] = {}
+        self._classes = [self.classes.of(chip.machine) for chip in self.chips]
         self._cycles: dict[int, list[tuple[int, int]]] = {}
         self.most = IN_TOTAL * int(PROOF_STEPS[self.asked.keep][1] * self.asked.times)
 
@@ -92,7 +93,11 @@ class Search:
     @property
     def open(self) -> list[Pair]:
         """The pairs that may still hold a better answer."""
-        return [each for each in self.pairs if not each.why and each.bound < self._below and each is not self.best]
+        return list(filter(self.is_left, self.pairs))
+
+    def is_left(self, pair: Pair) -> bool:
+        """Return whether a pair may still hold a better answer."""
+        return not pair.why and pair is not self.best and pair.bound < self._below
 
     @property
     def bound(self) -> float:
@@ -129,21 +134,18 @@ class Search:
             fixed, scale = self.question.fixed(accelerator), self.question.scale(accelerator)
             pair = Pair(i, sizes, accelerator, fixed, scale, fixed, why=self.question.why_not(accelerator))
             if not pair.why:
-                floor = self.classes.floor(self._class(i), sizes)
+                floor = self.classes.floor(self._classes[i], sizes)
                 self._raise(pair, floor.value)
                 pair.why = self.question.late(accelerator, [each / accelerator.rate.per_cycle for each in self._slots(pair)])
             found.append(pair)
         return found
-
-    def _class(self, i: int) -> Machine:
-        return self.classes.of(self.chips[i].machine)
 
     def _slots(self, pair: Pair) -> list[int]:
         """Return, by network, slots that no plan undercuts."""
         i, rate = pair.chip, pair.accelerator.rate
         if i not in self._cycles:
             self._cycles[i] = self.classes.cycles(self.chips[i].machine)
-        moved = self.classes.floor(self._class(i), pair.sizes).ema_bytes
+        moved = self.classes.floor(self._classes[i], pair.sizes).ema_bytes
         return [max(rate.slots(cycles), ema) for (cycles, _), ema in zip(self._cycles[i], moved)]
 
     def _raise(self, pair: Pair, value: float) -> None:
@@ -158,15 +160,15 @@ class Search:
     def _look(self, pair: Pair) -> None:
         """Take the next step with a pair."""
         if pair.step == FLOOR and not self.question.is_of_chip:
-            before = self.classes.solved.get((self._class(pair.chip), pair.sizes))
+            before = self.classes.solved.get((self._classes[pair.chip], pair.sizes))
             if before is None and self.classes.steps >= self.most:
                 pair.step = OWN
                 return
-            found = self.classes.solve(self._class(pair.chip), pair.sizes)
+            found = self.classes.solve(self._classes[pair.chip], pair.sizes)
             pair.plans, pair.why = found.plans, "" if found.value < math.inf else "memory"
             self._raise(pair, found.value)
             pair.step = CLASS
-        elif pair.step == CLASS and self.classes.of(self.chips[pair.chip].machine) != self.chips[pair.chip].machine:
+        elif pair.step == CLASS and self._classes[pair.chip] != self.chips[pair.chip].machine:
             self._solve(pair)
         else:
             self._answer(pair)
