@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.bounds.floors.least import gap
 from cocco.candidates.rounding import SAME
@@ -23,6 +23,15 @@ from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
     import pandas
+
+
+class Nearest(NamedTuple):
+    """The machine and memory that come nearest to the limits, by bounds: no plan there comes nearer."""
+
+    chip: str
+    memory_bytes: int
+    limit: str  #: the one that is exceeded most
+    factor: float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,6 +62,7 @@ class ChipsAnswer(Shown):
     lower_bound: float
     placed: bool | None  #: whether every region has an address; None where that was not asked
     machines: tuple[dict[str, Any], ...]  #: the most promising first
+    nearest: Nearest | None  #: where nothing keeps the limits
     left_out: Mapping[str, int]  #: by rule how many machines of the product cannot be built
     remarks: tuple[str, ...]
     steps: int  #: of all exact searches
@@ -99,7 +109,8 @@ class ChipsAnswer(Shown):
             "seed": self.seed, "steps": self.steps, "space": list(self.kinds),
         }  # fmt: skip
         if self.accelerator is None:
-            return content | {"networks": [network.name for network in question.networks]}
+            nearest = None if self.nearest is None else self.nearest._asdict()
+            return content | {"networks": [network.name for network in question.networks], "nearest": nearest}
         content |= {"chip": self.accelerator.chip_json(), **buffer_bytes(self.accelerator)}
         if question.rates is not None:
             content |= _at_rates(question, self.accelerator, self.evaluations)
@@ -128,9 +139,18 @@ def answer_of(
         search.question, status, None if best is None else search.chips[best.chip],
         None if best is None else best.accelerator, () if answer is None else answer.plans,
         () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
-        None if answer is None else answer.placed, tuple(rows), dict(left_out), _remarks(search, axes, best),
+        None if answer is None else answer.placed, tuple(rows), _nearest(search) if best is None else None, dict(left_out), _remarks(search, axes, best),
         search.classes.steps, seed, kinds, space,
     )  # fmt: skip
+
+
+def _nearest(search: Search) -> Nearest | None:
+    """Return the pair that exceeds its worst limit least."""
+    found = [(*search.question.excess(each.accelerator, search.cycles(each)), each) for each in search.pairs]
+    if not found:
+        return None
+    factor, limit, pair = min(found, key=lambda each: (each[0], each[2].accelerator.buffer_bytes, each[2].chip))
+    return Nearest(search.chips[pair.chip].name, pair.accelerator.buffer_bytes, limit or pair.why, factor)
 
 
 def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:

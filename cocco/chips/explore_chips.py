@@ -118,8 +118,8 @@ class _Judge:
     def __init__(self, question: ChipQuestion, asked: Asked, effort: Effort) -> None:
         self.question, self.asked, self.effort = question, asked, replace(effort, progress=None)
 
-    def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str:
-        """Return the best plans found on an accelerator, or the limit that none of them keeps."""
+    def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
+        """Return the best plans found on an accelerator; or the limit that none keeps; None where that is unknown."""
         question, asked = self.question, self.asked
         machine = accelerator if question.rates is None else without_leakage(accelerator)
         sizes = {name: (size,) for name, size in _buffers(machine).items()}
@@ -130,10 +130,13 @@ class _Judge:
         effort = replace(self.effort, initial=(plans,) if plans else ())
         result, _ = answered(question_of(problem, effort, Settings()), "auto", effort, 0.0)
         if not result.plans:
-            return "memory"
+            return "memory" if result.status == "infeasible" else None
         least = result.lower_bound or 0.0
         evaluations = self._on(accelerator, result.plans)
-        if question.broken(accelerator, evaluations):
+        broken = question.broken(accelerator, evaluations)
+        if broken == "power":
+            return broken if result.status == "optimal" else None
+        if broken:
             return self._limited(machine, accelerator, least)
         return Answer(self._cost(accelerator, result.cost), result.plans, evaluations, least, result.placed)
 
@@ -144,8 +147,8 @@ class _Judge:
     def _cost(self, accelerator: Accelerator, value: float) -> float:
         return self.question.fixed(accelerator) + self.question.scale(accelerator) * value
 
-    def _limited(self, machine: Accelerator, accelerator: Accelerator, least: float) -> Answer | str:
-        """Return the best plans within the limits, which the best of all break."""
+    def _limited(self, machine: Accelerator, accelerator: Accelerator, least: float) -> Answer | str | None:
+        """Return the best plans within the limits, which the best of all break; or as above."""
         question, asked = self.question, self.asked
         bounds: list[dict[str, float]] = [{} for _ in question.networks]
         together: dict[str, float] = {}
@@ -166,8 +169,9 @@ class _Judge:
             if question.rates is not None:
                 together["latency"] = accelerator.technology.clock_ghz * 1e9 * accelerator.batch
             parts = [self._least(range(len(question.networks)), asked.weights, metric, together, machine)]
-        if any(isinstance(each, str) for each in parts):
-            return next(each for each in parts if isinstance(each, str))
+        for each in parts:
+            if not isinstance(each, tuple):
+                return each
         plans: list[Partition] = []
         value = least_of = 0.0
         for i, (found, each, bound) in enumerate(parts):
@@ -176,7 +180,7 @@ class _Judge:
         evaluations = self._on(accelerator, plans)
         broken = question.broken(accelerator, evaluations)
         if broken:
-            return broken
+            return None
         return Answer(self._cost(accelerator, value), tuple(plans), evaluations, max(least, least_of), None)
 
     def _least(
@@ -192,7 +196,7 @@ class _Judge:
             tile_rule=self.asked.tile_rule, keep=self.asked.keep, effort=replace(self.effort, samples=min(self.effort.samples, 2000)),
         )
         if found.best is None or found.value is None:
-            return "latency"
+            return next(iter(most)) if found.status == "infeasible" else None
         return found.best.plans, found.value, found.lower_bound or 0.0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cocco.candidates.rounding import SAME
@@ -63,12 +63,11 @@ class ChipQuestion:
     worth: Worth | None = None
     limits: tuple[Limit, ...] = ()
     rates: tuple[float, ...] | None = None
-    of_chip: tuple[Limit, ...] = field(init=False)
-    of_plans: tuple[Limit, ...] = field(init=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "of_chip", tuple(each for each in self.limits if each.name in OF_CHIP))
-        object.__setattr__(self, "of_plans", tuple(each for each in self.limits if each.name in OF_PLANS))
+    @property
+    def of_plans(self) -> tuple[Limit, ...]:
+        """The limits that plans keep or break."""
+        return tuple(each for each in self.limits if each.name in OF_PLANS)
 
     @property
     def metric(self) -> Metric:
@@ -101,8 +100,8 @@ class ChipQuestion:
 
     def why_not(self, accelerator: Accelerator) -> str:
         """Return the first limit that machine and memory alone break, or nothing."""
-        for each in self.of_chip:
-            if not each.keeps(taken(each.name, accelerator), accelerator):
+        for each in self.limits:
+            if each.name in OF_CHIP and not each.keeps(taken(each.name, accelerator), accelerator):
                 return each.name
         return ""
 
@@ -116,6 +115,39 @@ class ChipQuestion:
         if self.rates is not None and self.load(accelerator, cycles) > 1 + SAME:
             return "load"
         return ""
+
+    def exceeded(self, accelerator: Accelerator, value: float) -> str:
+        """Return the first limit that is broken by a value of the metric of plans that none undercuts, or nothing."""
+        for each in self.limits:
+            if each.name == "power":
+                least = 1e-9 / accelerator.batch * value + static_mw(accelerator)
+            elif each.name == "latency" or METRICS.get(each.name) != self.metric or each.network is not None:
+                continue
+            elif self.rates is not None:  # the value is of a second
+                continue
+            else:
+                least = value
+            if not each.keeps(least, accelerator):
+                return each.name
+        return ""
+
+    @property
+    def asks_values(self) -> bool:
+        """Whether what plans minimize at least decides anything."""
+        return not self.is_of_chip or any(each.name in ("power", "energy") for each in self.limits)
+
+    def excess(self, accelerator: Accelerator, cycles: Sequence[float]) -> tuple[float, str]:
+        """Return by which factor the worst limit is exceeded at least, and that limit; cycles: as in `late`."""
+        found = [(1.0, "")]
+        for each in self.limits:
+            if each.name in OF_CHIP:
+                found.append((taken(each.name, accelerator) / each.at(accelerator), each.name))
+            elif each.name == "latency":
+                value = self.summed(cycles) if each.network is None else cycles[each.network]
+                found.append((value / each.at(accelerator), each.name))
+        if self.rates is not None:
+            found.append((self.load(accelerator, cycles), "load"))
+        return max(found)
 
     def summed(self, values: Sequence[float]) -> float:
         """Return a sum over the networks; with rates the largest, for each runs by itself."""

@@ -27,6 +27,7 @@ from simulator.partition.partition import Partition
 
 FLOOR, CLASS, OWN, DONE = range(4)  #: how much is known of a pair
 ANSWERS = 24  #: pairs that are answered in full, which takes seconds each; our choice
+TIES = 8  #: pairs that are answered because they may cost as little as the best; our choice
 IN_TOTAL = 4  #: times the steps of a proof over memories that all exact searches may take; our choice
 
 
@@ -39,9 +40,20 @@ class Answer(NamedTuple):
     least: float  #: in the metric of plans: no plan within the limits there has less
     placed: bool | None  #: whether all of it has addresses; None where that was not asked
 
+    def beats(self, other: Answer) -> bool:
+        """Return whether it costs less; of near ties the one of less energy, then EMA, then a smaller chip."""
+        if abs(self.cost - other.cost) > SAME * other.cost:
+            return self.cost < other.cost
+        return self._rest() < other._rest()
 
-Answered = Callable[[Accelerator, tuple[Partition, ...] | None], Answer | str]
-"""Asks for the best plans on an accelerator, from plans that are known; or which limit none keeps."""
+    def _rest(self) -> tuple[float, float, float]:
+        found = self.evaluations
+        area = found[0].accelerator.chip_area.total
+        return sum(each.energy_pj for each in found), sum(each.ema_bytes for each in found), area
+
+
+Answered = Callable[[Accelerator, tuple[Partition, ...] | None], Answer | str | None]
+"""Asks for the best plans on an accelerator, from plans that are known; or which limit none keeps; None: unknown."""
 
 
 @dataclass(eq=False)
@@ -124,8 +136,15 @@ class Search:
                 self._look(pair)
                 if pair.step != DONE and not pair.why and not pair.is_open:
                     heapq.heappush(heap, (pair.bound, n))
+            self._break_ties([self.pairs[n] for _, n in heapq.nsmallest(TIES, heap)])
         except KeyboardInterrupt:
             self.is_stopped = True
+
+    def _break_ties(self, pairs: Sequence[Pair]) -> None:
+        """Answer pairs that may cost as little as the best."""
+        for pair in pairs:
+            if self.best is not None and not pair.why and pair.bound <= self.least * (1 + SAME):
+                self._answer(pair)
 
     def _pairs(self, i: int, chip: Chip) -> list[Pair]:
         found = []
@@ -136,9 +155,13 @@ class Search:
             if not pair.why:
                 floor = self.classes.floor(self._classes[i], sizes)
                 self._raise(pair, floor.value)
-                pair.why = self.question.late(accelerator, [each / accelerator.rate.per_cycle for each in self._slots(pair)])
+                pair.why = pair.why or self.question.late(accelerator, self.cycles(pair))
             found.append(pair)
         return found
+
+    def cycles(self, pair: Pair) -> list[float]:
+        """Return, by network, cycles that no plan undercuts."""
+        return [each / pair.accelerator.rate.per_cycle for each in self._slots(pair)]
 
     def _slots(self, pair: Pair) -> list[int]:
         """Return, by network, slots that no plan undercuts."""
@@ -156,19 +179,22 @@ class Search:
             for weight, *each in zip(self.question.weights, slots, idle):
                 value += weight * standing(machine, *each)
         pair.bound = max(pair.bound, pair.cost(value) * (1 - SUMMED))
+        pair.why = pair.why or self.question.exceeded(pair.accelerator, value * (1 - SUMMED))
 
     def _look(self, pair: Pair) -> None:
         """Take the next step with a pair."""
-        if pair.step == FLOOR and not self.question.is_of_chip:
+        if pair.step == FLOOR and self.question.asks_values:
             before = self.classes.solved.get((self._classes[pair.chip], pair.sizes))
             if before is None and self.classes.steps >= self.most:
                 pair.step = OWN
                 return
             found = self.classes.solve(self._classes[pair.chip], pair.sizes)
-            pair.plans, pair.why = found.plans, "" if found.value < math.inf else "memory"
-            self._raise(pair, found.value)
-            pair.step = CLASS
-        elif pair.step == CLASS and self._classes[pair.chip] != self.chips[pair.chip].machine:
+            pair.step, pair.plans = CLASS, found.plans
+            if found.value == math.inf:
+                pair.why = "memory"
+            else:
+                self._raise(pair, found.value)
+        elif pair.step == CLASS and not self.question.is_of_chip and self._classes[pair.chip] != self.chips[pair.chip].machine:
             self._solve(pair)
         else:
             self._answer(pair)
@@ -216,8 +242,11 @@ class Search:
         if isinstance(found, str):
             pair.why = found
             return
-        pair.answer = found
-        if found.cost < self.least:
+        pair.is_open, pair.answer = found is None, found
+        if found is None:
+            return
+        known = None if self.best is None else self.best.answer
+        if known is None or found.beats(known):
             self.best = pair
         pair.bound = max(pair.bound, pair.cost(found.least))
 
