@@ -68,7 +68,20 @@ class ChipsAnswer(Shown):
     steps: int  #: of all exact searches
     seed: int
     kinds: tuple[str, ...]  #: the kinds of plans
+    engine: str
     space: Space
+
+    @property
+    def samples(self) -> int:
+        """The steps of all exact searches."""
+        return self.steps
+
+    @property
+    def question_axes(self) -> tuple[str, ...]:
+        """The axes by which machines differ."""
+        first = self.machines[0]
+        names = tuple(first)[: tuple(first).index("verdict")]
+        return tuple(name for name in names if len({row[name] for row in self.machines}) > 1)
 
     @property
     def gap(self) -> float:
@@ -140,7 +153,7 @@ def answer_of(
         None if best is None else best.accelerator, () if answer is None else answer.plans,
         () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
         None if answer is None else answer.placed, tuple(rows), _nearest(search) if best is None else None, dict(left_out), _remarks(search, axes, best),
-        search.classes.steps, seed, kinds, space,
+        search.classes.steps, seed, kinds, search.asked.engine, space,
     )  # fmt: skip
 
 

@@ -1,0 +1,93 @@
+"""What `cocco explore --axis` prints for people: the chip, what decides, and the table of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cocco.chips.answer import ChipsAnswer
+from cocco.output.text.layout.numbers import capacity, counted, table
+from cocco.output.text.plans.evaluation import totals_text
+from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
+from cocco.output.text.searches.search import among_text
+from simulator.units import AREA, ENERGY, POWER, TIME
+
+SHOWN = 20  #: machines of the table; the others are counted
+UNITS = {"energy": "pJ", "ema": "bytes", "latency": "ns", "power": "mW", "area": "mm2", "price": "$",
+         "capacity": "bytes", "leakage": "mW"}  # fmt: skip
+
+
+def chips_text(found: ChipsAnswer) -> str:
+    """Return which chip to build, how good it is, and why none of the others."""
+    parts = [_chip(found)] if found.chip is not None else [_none(found)]
+    parts += [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+    parts.append(_machines(found))
+    if found.left_out:
+        parts.append("\n".join(
+            f"{counted(count, 'machine')} of the product cannot be built: {rule}"
+            for rule, count in found.left_out.items()
+        ))  # fmt: skip
+    parts += [f"{each.network}:\n\n{totals_text(each)}" for each in found.evaluations]
+    return "\n\n".join(parts)
+
+
+def _chip(found: ChipsAnswer) -> str:
+    chip, accelerator, question = found.chip, found.accelerator, found.question
+    assert chip is not None and accelerator is not None, "there is a chip"
+    area, money = accelerator.chip_area, accelerator.chip_money
+    lines = [f"Build {chip.name}, with {buffers(accelerator)}{machine(accelerator)}."]
+    shares = ", ".join(f"{name} {value:.2f}" for name, value in zip(CHIP_PARTS, area) if value)
+    lines.append(f"  chip            {area.total:.2f} mm2: {shares}")
+    if accelerator.technology.logic is not None:
+        total = "that of its DRAM is not known" if money.total is None else f"with DRAM ${money.total:.2f}"
+        lines.append(f"  price           ${money.chip:.2f}, {total}")
+    for network, each in zip(question.networks, found.evaluations):
+        time = TIME.text(each.latency_cycles / accelerator.technology.clock_ghz)
+        lines.append(f"  {network.name:<16}{ENERGY.text(each.energy_pj)}, {time}")
+    content = found.to_json()
+    if question.rates is not None:
+        lines.append(f"  at the rates    {POWER.text(content['power_mw'])} on average, "
+                     f"busy {100 * content['load']:.1f} % of the time")  # fmt: skip
+    unit = UNITS[question.criterion]
+    lines.append(f"  cost            {found.cost:,.6g} {unit}")
+    if found.status == "optimal":
+        lines.append("  optimum         proved: no machine, memory or plan costs less")
+    else:
+        lines.append(f"  lower bound     {found.lower_bound:,.6g} {unit}; the gap is {100 * found.gap:.2f} %")
+    return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
+
+
+def _none(found: ChipsAnswer) -> str:
+    how = {"infeasible": "Infeasible: no chip of the axes keeps the limits", "stopped": "Stopped before a chip was found"}
+    text = how.get(found.status, "Gave up: no chip was found that keeps the limits, and some are not ruled out")
+    if found.nearest is None:
+        return f"{text}."
+    near = found.nearest
+    what = f"it exceeds the limit of {near.limit} {near.factor:.3g} times at least"
+    return f"{text}. Nearest is {near.chip} with {capacity(near.memory_bytes)}: {what}, and no other comes nearer."
+
+
+def _machines(found: ChipsAnswer) -> str:
+    rows = found.machines[:SHOWN]
+    names = [name for name in found.machines[0] if name not in _COLUMNS] if found.machines else []
+    columns: dict[str, Sequence[Any]] = {name: [row[name] for row in rows] for name in names}
+    energy, energies = ENERGY.column([row["energy_pj"] for row in rows])
+    columns |= {
+        "memory": [_text(row["memory_bytes"], capacity) for row in rows],
+        "mm2": AREA.column([row["area_mm2"] for row in rows])[1], energy: energies,
+        "ms": [_text(row["latency_ms"], "{:.3f}".format) for row in rows],
+        "bound": [_text(row["bound"], "{:.6g}".format) for row in rows],
+        "": [row["verdict"] for row in rows],
+    }  # fmt: skip
+    lines = [table(list(columns), list(zip(*columns.values())), left=0)]
+    if len(found.machines) > SHOWN:
+        lines.append(f"and {len(found.machines) - SHOWN} more; of all {len(found.machines)}:")
+    lines.append(", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.most_common()))
+    return "\n".join(lines)
+
+
+_COLUMNS = ("verdict", "bound", "memory_bytes", "area_mm2", "usd", "cost", "energy_pj", "latency_ms", "utilization")
+
+
+def _text(value: Any, shown: Any) -> str:
+    return "-" if value is None else str(shown(value))
