@@ -16,13 +16,18 @@ from cocco.chips.search import Pair, Search
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, of_networks
-from cocco.problem.space import Space
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
     import pandas
+
+
+COLUMNS = (
+    "verdict", "bound", "memory_bytes", "area_mm2", "usd", "least", "least_ms", "cost", "energy_pj", "latency_ms",
+    "utilization",
+)  # fmt: skip  #: of the table of machines, behind its axes; least: the bound without what the chip is worth
 
 
 class Nearest(NamedTuple):
@@ -69,7 +74,6 @@ class ChipsAnswer(Shown):
     seed: int
     kinds: tuple[str, ...]  #: the kinds of plans
     engine: str
-    space: Space
 
     @property
     def samples(self) -> int:
@@ -130,9 +134,7 @@ class ChipsAnswer(Shown):
         return of_networks(self.evaluations, self.plans, question.weights, content)
 
 
-def answer_of(
-    search: Search, axes: Axes, left_out: Counter[str], seed: int, kinds: tuple[str, ...], space: Space
-) -> ChipsAnswer:
+def answer_of(search: Search, axes: Axes, left_out: Counter[str], seed: int, kinds: tuple[str, ...]) -> ChipsAnswer:
     """Return the answer of a search that has ended."""
     best = search.best
     answer = None if best is None else best.answer
@@ -148,12 +150,14 @@ def answer_of(
         of_chip[pair.chip].append(pair)
     rows = [_row(search, chip, pairs) for chip, pairs in zip(search.chips, of_chip)]
     rows.sort(key=lambda row: (row["verdict"] != "best", row["bound"] is None, row["bound"] or 0.0))
+    nearest = _nearest(search) if best is None else None
     return ChipsAnswer(
         search.question, status, None if best is None else search.chips[best.chip],
         None if best is None else best.accelerator, () if answer is None else answer.plans,
         () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
-        None if answer is None else answer.placed, tuple(rows), _nearest(search) if best is None else None, dict(left_out), _remarks(search, axes, best),
-        search.classes.steps, seed, kinds, search.asked.engine, space,
+        None if answer is None else answer.placed, tuple(rows), nearest, dict(left_out),
+        _remarks(search, axes, best),
+        search.classes.steps, seed, kinds, search.asked.engine,
     )  # fmt: skip
 
 
@@ -174,12 +178,14 @@ def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
     row: dict[str, Any] = _texts(chip)
     row["verdict"] = _verdict(search, pairs, left, shown)
     row["bound"] = min((each.bound for each in left), default=None)
-    row |= dict.fromkeys(("memory_bytes", "area_mm2", "usd", "cost", "energy_pj", "latency_ms", "utilization"))
+    row |= dict.fromkeys(COLUMNS[2:])
     if shown is None:
         return row
     accelerator = shown.accelerator
     row |= {"memory_bytes": accelerator.buffer_bytes, "area_mm2": accelerator.chip_area.total}
     row["usd"] = accelerator.chip_money.total
+    row["least"] = shown.bound - search.question.paid(accelerator)
+    row["least_ms"] = sum(search.cycles(shown)) / accelerator.technology.clock_ghz * 1e-6
     if shown.answer is None:
         return row
     found, clock = shown.answer.evaluations, accelerator.technology.clock_ghz
@@ -202,7 +208,8 @@ def _verdict(search: Search, pairs: Sequence[Pair], left: Sequence[Pair], shown:
         return f"ruled out by {Counter(each.why for each in pairs).most_common(1)[0][0]}" if pairs else "no memory"
     if any(map(search.is_left, left)):
         return "open"
-    if shown is not None and shown.answer is not None and shown.answer.cost <= min(each.bound for each in left) * (1 + SAME):
+    least = min(each.bound for each in left)
+    if shown is not None and shown.answer is not None and shown.answer.cost <= least * (1 + SAME):
         return "proved"
     return "ruled out by bound"
 
@@ -216,12 +223,14 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
     if not question.of_plans and question.rates is None and question.criterion != "latency":
         found.append("nothing asks for speed (a limit on latency, or rates): the smallest array wins")
     if "cores" in axes.values and search.chips[0].machine.technology.dram_channels is None:
-        found.append("every core brings a DRAM channel of its own; --axis channels=N or dram: {channels: N} shares them")
+        found.append(
+            "every core brings a DRAM channel of its own; --axis channels=N or dram: {channels: N} shares them"
+        )
     if best is None:
         return tuple(found)
     chosen = search.chips[best.chip].axes
     for name, values in axes.values.items():
-        if len(values) > 2 and not isinstance(values[0], str) and chosen[name] in (min(values), max(values)):  # type: ignore[type-var]
+        if len(values) > 2 and not isinstance(values[0], str) and chosen[name] in (min(values), max(values)):
             found.append(f"{name} {text_of(chosen[name])} is the end of its axis: more may be possible beyond")
     if any(len(sizes) > 1 and size in (sizes[0], sizes[-1]) for sizes, size in
            zip(search.chips[best.chip].buffers.values(), best.sizes)):  # fmt: skip

@@ -130,11 +130,10 @@ def machine_with(machine: Machine, axes: Mapping[str, Value]) -> Machine:
     if "lanes" in axes:
         fields["pe_light_channels"] = light_channels(fields["pe_outputs"])
     fields |= {NAMES[name].field: value for name, value in axes.items() if NAMES[name].field in TECHNOLOGY}
-    cores = axes.get("cores", machine.cores)
+    cores, batch = (int(axes.get(name, getattr(machine, name))) for name in ("cores", "batch"))
     technology = replace(technology, **fields)
     technology = replace(technology, **_sram(technology, axes))
-    technology = replace(technology, **_dram(technology, axes, int(cores)))  # type: ignore[arg-type]
-    batch = axes.get("batch", machine.batch)
+    technology = replace(technology, **_dram(technology, axes, cores))
     return replace(machine, cores=cores, batch=batch, technology=technology)
 
 
@@ -230,7 +229,9 @@ def _checked(name: str) -> Callable[[object], Value]:
         except ValueError as error:
             rule = str(error)
             raise ValueError(
-                f"axis {name}: {rule}" if name in ("dram", "sram") else f"axis {name} must be {rule}, got {shown(given)}"
+                f"axis {name}: {rule}"
+                if name in ("dram", "sram")
+                else f"axis {name} must be {rule}, got {shown(given)}"
             ) from None
         return found
 

@@ -9,8 +9,8 @@ time that it takes at least (docs/chips.md). Off-chip traffic depends on less st
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -73,11 +73,11 @@ class Asked(NamedTuple):
     engine: EngineName
     times: float  #: budgets, over those of a normal search
 
-    def problem(self, machine: Machine, buffers: dict[str, tuple[int, ...]]) -> Problem:
+    def problem(self, machine: Machine, buffers: Mapping[str, tuple[int, ...]]) -> Problem:
         """Return the problem of a machine and these candidates; its cost is bytes plus the metric."""
         first = machine.with_buffers(**{name: sizes[0] for name, sizes in buffers.items()})
         objective = Objective(self.metric, 1.0, self.weights)
-        return Problem(self.networks, first, buffers, objective, self.tile_rule, keep=self.keep)
+        return Problem(self.networks, first, dict(buffers), objective, self.tile_rule, keep=self.keep)
 
     def steps(self) -> int:
         """Return the steps that the exact search may take in one memory."""
@@ -171,9 +171,8 @@ def memory_of(problem: Problem, sizes: Sizes) -> Memory:
 
 def stripped(machine: Machine, metric: Metric) -> Machine:
     """Return the machine of a class: nothing leaks and idles, and what no byte depends on is the paper's."""
-    technology, names = machine.technology, (*TIMED, *PE_ARRAY)
-    if metric == "ema":
-        names += PRICES
+    technology = machine.technology
+    names = (*TIMED, *PE_ARRAY, *(PRICES if metric == "ema" else ()))
     changed = {name: getattr(PAPER, name) for name in names}
     if metric == "energy":
         for name in ("activation_sram", "weight_sram"):

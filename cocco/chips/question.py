@@ -13,7 +13,7 @@ from cocco.problem.exchange import worth_of
 from cocco.problem.names import Metric
 from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
-from simulator.units import POWER
+from simulator.units import AREA, ENERGY, POWER, SIZE, TIME, TRAFFIC, Quantity, Unit
 from workloads.errors import shown
 from workloads.network.network import Network
 
@@ -23,6 +23,10 @@ NAMES = (*OF_CHIP, *OF_PLANS, "power")
 COLUMNS = {"energy": "energy_pj", "ema": "ema_bytes", "latency": "latency_cycles"}
 METRICS: dict[str, Metric] = {"energy": "energy", "ema": "ema", "latency": "latency-sum", "power": "energy"}
 DOLLAR = ("$", "usd")
+QUANTITIES = {
+    "area": AREA, "price": Quantity((Unit("$", 1, 0, 2),)), "capacity": SIZE, "leakage": POWER, "energy": ENERGY,
+    "ema": TRAFFIC, "latency": TIME, "power": POWER,
+}  # fmt: skip  #: how each is shown to people
 
 
 class Limit(NamedTuple):
@@ -94,9 +98,11 @@ class ChipQuestion:
         found = taken(self.criterion, accelerator) if self.is_of_chip else 0.0
         if self.rates is not None and self.criterion == "power":
             found += static_mw(accelerator)
-        if self.worth is not None:
-            found += self.worth.number * taken(self.worth.each, accelerator)
-        return found
+        return found + self.paid(accelerator)
+
+    def paid(self, accelerator: Accelerator) -> float:
+        """Return what is added for what the chip takes, by its worth."""
+        return 0.0 if self.worth is None else self.worth.number * taken(self.worth.each, accelerator)
 
     def why_not(self, accelerator: Accelerator) -> str:
         """Return the first limit that machine and memory alone break, or nothing."""
@@ -202,6 +208,7 @@ def static_mw(accelerator: Accelerator) -> float:
 def moving_pj(evaluation: Evaluation) -> float:
     """Return the energy of a run without what leaks in its time."""
     parts = evaluation.energy_breakdown
+    assert parts is not None, "it runs"
     return evaluation.energy_pj - (parts.leakage or 0.0) - (parts.dram_background or 0.0) - (parts.logic_leakage or 0.0)
 
 

@@ -21,7 +21,7 @@ from cocco.chips.question import ChipQuestion
 from cocco.effort.budgets import PROOF_STEPS
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import Memories
-from simulator.accelerator import Accelerator, Machine
+from simulator.accelerator import Accelerator
 from simulator.evaluate import Evaluation
 from simulator.partition.partition import Partition
 
@@ -194,7 +194,11 @@ class Search:
                 pair.why = "memory"
             else:
                 self._raise(pair, found.value)
-        elif pair.step == CLASS and not self.question.is_of_chip and self._classes[pair.chip] != self.chips[pair.chip].machine:
+        elif (
+            pair.step == CLASS
+            and not self.question.is_of_chip
+            and self._classes[pair.chip] != self.chips[pair.chip].machine
+        ):
             self._solve(pair)
         else:
             self._answer(pair)
@@ -249,5 +253,3 @@ class Search:
         if known is None or found.beats(known):
             self.best = pair
         pair.bound = max(pair.bound, pair.cost(found.least))
-
-

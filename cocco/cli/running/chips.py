@@ -86,7 +86,7 @@ def explore_axes(options: Namespace) -> int:
 
 def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int:
     from cocco.chips.answer import ChipsAnswer
-    from cocco.chips.explore_chips import explore_chips
+    from cocco.chips.explore import explore_chips
     from cocco.output.folders.written import chips as folder_of_chips
     from cocco.output.text.searches.chips import chips_text
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cocco.chips.answer import ChipsAnswer
+from cocco.chips.question import QUANTITIES
 from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import totals_text
 from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
@@ -13,8 +14,6 @@ from cocco.output.text.searches.search import among_text
 from simulator.units import AREA, ENERGY, POWER, TIME
 
 SHOWN = 20  #: machines of the table; the others are counted
-UNITS = {"energy": "pJ", "ema": "bytes", "latency": "ns", "power": "mW", "area": "mm2", "price": "$",
-         "capacity": "bytes", "leakage": "mW"}  # fmt: skip
 
 
 def chips_text(found: ChipsAnswer) -> str:
@@ -48,18 +47,20 @@ def _chip(found: ChipsAnswer) -> str:
     if question.rates is not None:
         lines.append(f"  at the rates    {POWER.text(content['power_mw'])} on average, "
                      f"busy {100 * content['load']:.1f} % of the time")  # fmt: skip
-    unit = UNITS[question.criterion]
-    lines.append(f"  cost            {found.cost:,.6g} {unit}")
+    quantity, paid = QUANTITIES[question.criterion], question.paid(accelerator)
+    worth = f" = {quantity.text(found.cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
+    lines.append(f"  cost            {quantity.text(found.cost)}{worth}")
     if found.status == "optimal":
         lines.append("  optimum         proved: no machine, memory or plan costs less")
     else:
-        lines.append(f"  lower bound     {found.lower_bound:,.6g} {unit}; the gap is {100 * found.gap:.2f} %")
+        lines.append(f"  lower bound     {quantity.text(found.lower_bound)}; the gap is {100 * found.gap:.2f} %")
     return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
 
 
 def _none(found: ChipsAnswer) -> str:
-    how = {"infeasible": "Infeasible: no chip of the axes keeps the limits", "stopped": "Stopped before a chip was found"}
-    text = how.get(found.status, "Gave up: no chip was found that keeps the limits, and some are not ruled out")
+    text = {
+        "infeasible": "Infeasible: no chip of the axes keeps the limits", "stopped": "Stopped before a chip was found",
+    }.get(found.status, "Gave up: no chip was found that keeps the limits, and some are not ruled out")  # fmt: skip
     if found.nearest is None:
         return f"{text}."
     near = found.nearest
@@ -69,14 +70,15 @@ def _none(found: ChipsAnswer) -> str:
 
 def _machines(found: ChipsAnswer) -> str:
     rows = found.machines[:SHOWN]
-    names = [name for name in found.machines[0] if name not in _COLUMNS] if found.machines else []
+    names = found.question_axes
     columns: dict[str, Sequence[Any]] = {name: [row[name] for row in rows] for name in names}
     energy, energies = ENERGY.column([row["energy_pj"] for row in rows])
+    unit, bounds = QUANTITIES[found.question.criterion].column([row["bound"] for row in rows])
     columns |= {
         "memory": [_text(row["memory_bytes"], capacity) for row in rows],
         "mm2": AREA.column([row["area_mm2"] for row in rows])[1], energy: energies,
         "ms": [_text(row["latency_ms"], "{:.3f}".format) for row in rows],
-        "bound": [_text(row["bound"], "{:.6g}".format) for row in rows],
+        f"least {unit}": bounds,
         "": [row["verdict"] for row in rows],
     }  # fmt: skip
     lines = [table(list(columns), list(zip(*columns.values())), left=0)]
@@ -84,9 +86,6 @@ def _machines(found: ChipsAnswer) -> str:
         lines.append(f"and {len(found.machines) - SHOWN} more; of all {len(found.machines)}:")
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.most_common()))
     return "\n".join(lines)
-
-
-_COLUMNS = ("verdict", "bound", "memory_bytes", "area_mm2", "usd", "cost", "energy_pj", "latency_ms", "utilization")
 
 
 def _text(value: Any, shown: Any) -> str:

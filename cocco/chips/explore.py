@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import NamedTuple, Unpack
 
-from cocco.bounds.floors.least import gap
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
-from cocco.candidates.rounding import SAME
 from cocco.chips.answer import ChipsAnswer, answer_of
 from cocco.chips.axes import Axes, Value
 from cocco.chips.classes import Asked, Classes, without_leakage
@@ -24,15 +22,16 @@ from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import question_of
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.names import Keep
-from cocco.problem.problem import over_space
-from cocco.problem.space import SharedBuffer, Space, space_of
-from cocco.problem.space import Range
+from cocco.problem.problem import Problem, in_memory, over_space
+from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from cocco.search.kernel.choice import engine_name
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
+
+SAMPLES = 2_000  #: of a search under limits, beside its proof; our choice
 
 
 def explore_chips(
@@ -92,13 +91,10 @@ def explore_chips(
     check_keywords(explore_chips, fields, FrontFields.__optional_keys__)
     chosen, shared = effort_of(effort, fields), machine_of(machine, fields)
     kept = kept_or_not(keep, shared)
-    product = Axes(axes)
-    given = over_space(networks, space or SharedBuffer(), machine=shared, weights=weights, tile_rule=tile_rule, keep=kept)
-    assert given.space is not None
-    chips, left_out = product.chips(shared, space or SharedBuffer())
-    question = check_question(
-        given.networks, minimized, exchange, limits or {}, rates, given.objective.weights
-    )
+    product, ranges = Axes(axes), space or SharedBuffer()
+    given = over_space(networks, ranges, machine=shared, weights=weights, tile_rule=tile_rule, keep=kept)
+    chips, left_out = product.chips(shared, ranges)
+    question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights)
     engine = engine_name(chosen.engine, given, chosen.threads)
     times = float(level_of(chosen.level).times)
     asked = Asked(given.networks, question.weights, question.metric, tile_rule, kept, engine, times)
@@ -106,7 +102,7 @@ def explore_chips(
     with helped(chosen):
         search = Search(question, asked, chips, Classes(asked, chips), judge)
         search.run()
-    found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept), given.space)
+    found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept))
     if search.is_stopped:
         raise Interrupted(found)
     return found
@@ -120,19 +116,14 @@ class _Judge:
 
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans found on an accelerator; or the limit that none keeps; None where that is unknown."""
-        question, asked = self.question, self.asked
+        question = self.question
         machine = accelerator if question.rates is None else without_leakage(accelerator)
-        sizes = {name: (size,) for name, size in _buffers(machine).items()}
-        problem = asked.problem(machine.machine, sizes)
-        problem = replace(
-            problem, accelerator=machine, buffers={}, objective=replace(problem.objective, alpha=None)
-        )
+        problem = self._on(machine)
         effort = replace(self.effort, initial=(plans,) if plans else ())
         result, _ = answered(question_of(problem, effort, Settings()), "auto", effort, 0.0)
         if not result.plans:
             return "memory" if result.status == "infeasible" else None
-        least = result.lower_bound or 0.0
-        evaluations = self._on(accelerator, result.plans)
+        least, evaluations = result.lower_bound or 0.0, self._on(accelerator).evaluations(result.plans, accelerator)
         broken = question.broken(accelerator, evaluations)
         if broken == "power":
             return broken if result.status == "optimal" else None
@@ -140,9 +131,11 @@ class _Judge:
             return self._limited(machine, accelerator, least)
         return Answer(self._cost(accelerator, result.cost), result.plans, evaluations, least, result.placed)
 
-    def _on(self, accelerator: Accelerator, plans: Sequence[Partition]) -> tuple[Any, ...]:
-        problem = self.asked.problem(accelerator.machine, {name: (size,) for name, size in _buffers(accelerator).items()})
-        return problem.evaluations(plans, accelerator)
+    def _on(self, accelerator: Accelerator) -> Problem:
+        problem = self.asked.problem(
+            accelerator.machine, {name: (size,) for name, size in _buffers(accelerator).items()}
+        )
+        return in_memory(problem, [0] * len(problem.buffers))
 
     def _cost(self, accelerator: Accelerator, value: float) -> float:
         return self.question.fixed(accelerator) + self.question.scale(accelerator) * value
@@ -150,54 +143,62 @@ class _Judge:
     def _limited(self, machine: Accelerator, accelerator: Accelerator, least: float) -> Answer | str | None:
         """Return the best plans within the limits, which the best of all break; or as above."""
         question, asked = self.question, self.asked
-        bounds: list[dict[str, float]] = [{} for _ in question.networks]
-        together: dict[str, float] = {}
-        for each in question.of_plans:
-            most = each.at(accelerator)
-            if each.network is not None:
-                bounds[each.network][each.name] = min(most, bounds[each.network].get(each.name, math.inf))
-            elif question.rates is not None or len(question.networks) == 1:
-                for one in bounds:
-                    one[each.name] = min(most, one.get(each.name, math.inf))
-            else:
-                together[each.name] = most
-        is_apart = any(bounds) and not together
-        metric = "latency" if asked.metric == "latency-sum" else asked.metric
+        apart, together = self._limits(accelerator)
+        is_apart = any(apart) and not together
         if is_apart:
-            parts = [self._least([i], [1.0], metric, most, machine) for i, most in enumerate(bounds)]
+            parts = [self._least([i], most, machine) for i, most in enumerate(apart)]
         else:
             if question.rates is not None:
                 together["latency"] = accelerator.technology.clock_ghz * 1e9 * accelerator.batch
-            parts = [self._least(range(len(question.networks)), asked.weights, metric, together, machine)]
-        for each in parts:
-            if not isinstance(each, tuple):
-                return each
-        plans: list[Partition] = []
-        value = least_of = 0.0
-        for i, (found, each, bound) in enumerate(parts):
+            parts = [self._least(range(len(question.networks)), together, machine)]
+        plans, value, bound = list[Partition](), 0.0, 0.0
+        for i, part in enumerate(parts):
+            if part is None or isinstance(part, str):
+                return part
             weight = asked.weights[i] if is_apart else 1.0
-            plans, value, least_of = plans + list(found), value + weight * each, least_of + weight * bound
-        evaluations = self._on(accelerator, plans)
-        broken = question.broken(accelerator, evaluations)
-        if broken:
+            plans, value, bound = plans + list(part.plans), value + weight * part.value, bound + weight * part.bound
+        evaluations = self._on(accelerator).evaluations(plans, accelerator)
+        if question.broken(accelerator, evaluations):
             return None
-        return Answer(self._cost(accelerator, value), tuple(plans), evaluations, max(least, least_of), None)
+        return Answer(self._cost(accelerator, value), tuple(plans), evaluations, max(least, bound), None)
 
-    def _least(
-        self, which: Sequence[int], weights: Sequence[float], metric: str, most: Mapping[str, float], machine: Accelerator
-    ) -> Any:
-        """Return plans of some networks with the least of a metric within limits, their value, and a bound; or why not."""
-        networks = [self.question.networks[i] for i in which]
-        if not most:
-            most = {"capacity": float(machine.buffer_bytes)}
-        space = space_of({name: Range(size, size, size) for name, size in _buffers(machine).items()})
+    def _limits(self, accelerator: Accelerator) -> tuple[list[dict[str, float]], dict[str, float]]:
+        """Return the limits of each network by itself, and those of all together."""
+        question = self.question
+        apart: list[dict[str, float]] = [{} for _ in question.networks]
+        together: dict[str, float] = {}
+        for each in question.of_plans:
+            most = each.at(accelerator)
+            of = range(len(apart)) if each.network is None else [each.network]
+            if each.network is None and question.rates is None and len(apart) > 1:
+                together[each.name] = most
+                continue
+            for i in of:
+                apart[i][each.name] = min(most, apart[i].get(each.name, math.inf))
+        return apart, together
+
+    def _least(self, which: Sequence[int], most: Mapping[str, float], machine: Accelerator) -> _Least | str | None:
+        """Return the least of the metric of some networks within limits; or which of them none keeps; or as above."""
+        networks, sizes = [self.question.networks[i] for i in which], _buffers(machine)
+        metric = "latency" if self.asked.metric == "latency-sum" else self.asked.metric
         found = minimize(
-            networks, metric, most, space=space, machine=machine.machine, weights=list(weights),
-            tile_rule=self.asked.tile_rule, keep=self.asked.keep, effort=replace(self.effort, samples=min(self.effort.samples, 2000)),
-        )
+            networks, metric, most or {"capacity": float(machine.buffer_bytes)}, machine=machine.machine,
+            space=space_of({name: Range(size, size, size) for name, size in sizes.items()}),
+            weights=[self.asked.weights[i] for i in which] if len(networks) > 1 else None,
+            tile_rule=self.asked.tile_rule, keep=self.asked.keep,
+            effort=replace(self.effort, samples=min(self.effort.samples, SAMPLES)),
+        )  # fmt: skip
         if found.best is None or found.value is None:
             return next(iter(most)) if found.status == "infeasible" else None
-        return found.best.plans, found.value, found.lower_bound or 0.0
+        return _Least(found.best.plans, found.value, found.lower_bound or 0.0)
+
+
+class _Least(NamedTuple):
+    """Plans with the least of a metric within limits, and a value that no plan within them undercuts."""
+
+    plans: tuple[Partition, ...]
+    value: float
+    bound: float
 
 
 def _buffers(accelerator: Accelerator) -> dict[str, int]:
