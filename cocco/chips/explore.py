@@ -11,7 +11,7 @@ from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
 from cocco.chips.axes import Axes, Value
 from cocco.chips.classes import Asked, Classes, without_leakage
-from cocco.chips.question import ChipQuestion, check_question
+from cocco.chips.question import ChipQuestion, check_question, moving_pj
 from cocco.chips.search import Answer, Search
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName, level_of
@@ -21,12 +21,15 @@ from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import question_of
 from cocco.exploration.workers.jobs import helped
+from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Keep
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from cocco.search.kernel.choice import engine_name
 from simulator.accelerator import Accelerator, Machine, machine_of
+from simulator.evaluate import Evaluation, evaluate
 from simulator.keywords import check_keywords
+from simulator.metrics import METRIC_NAMES
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
@@ -123,13 +126,13 @@ class _Judge:
         result, _ = answered(question_of(problem, effort, Settings()), "auto", effort, 0.0)
         if not result.plans:
             return "memory" if result.status == "infeasible" else None
-        least, evaluations = result.lower_bound or 0.0, self._on(accelerator).evaluations(result.plans, accelerator)
+        least, evaluations = result.lower_bound or 0.0, self._evaluated(accelerator, result.plans)
         broken = question.broken(accelerator, evaluations)
         if broken == "power":
             return broken if result.status == "optimal" else None
         if broken:
             return self._limited(machine, accelerator, least)
-        return Answer(self._cost(accelerator, result.cost), result.plans, evaluations, least, result.placed)
+        return self._answer(accelerator, evaluations, least, result.placed)
 
     def _on(self, accelerator: Accelerator) -> Problem:
         problem = self.asked.problem(
@@ -137,8 +140,25 @@ class _Judge:
         )
         return in_memory(problem, [0] * len(problem.buffers))
 
-    def _cost(self, accelerator: Accelerator, value: float) -> float:
-        return self.question.fixed(accelerator) + self.question.scale(accelerator) * value
+    def _evaluated(self, accelerator: Accelerator, plans: Sequence[Partition]) -> tuple[Evaluation, ...]:
+        """Return plans on the machine as it leaks, which may choose other tiles; at rates the least without that."""
+        found = []
+        for network, plan in zip(self.question.networks, plans):
+            metrics = METRIC_NAMES if self.question.rates is not None and not plan.keep else (plan.metric,)
+            every = [
+                evaluate(network, replace(plan, metric=metric), accelerator, self.asked.tile_rule) for metric in metrics
+            ]
+            found.append(min((each for each in every if each.fits), key=moving_pj))
+        return tuple(found)
+
+    def _answer(
+        self, accelerator: Accelerator, evaluations: tuple[Evaluation, ...], least: float, placed: bool | None
+    ) -> Answer:
+        value, column = 0.0, CRITERIA[self.asked.metric].column
+        for weight, each in zip(self.asked.weights, evaluations):
+            value += weight * (getattr(each, column) if self.question.rates is None else moving_pj(each))
+        cost = self.question.fixed(accelerator) + self.question.scale(accelerator) * value
+        return Answer(cost, tuple(each.plan for each in evaluations), evaluations, least, placed)
 
     def _limited(self, machine: Accelerator, accelerator: Accelerator, least: float) -> Answer | str | None:
         """Return the best plans within the limits, which the best of all break; or as above."""
@@ -151,16 +171,15 @@ class _Judge:
             if question.rates is not None:
                 together["latency"] = accelerator.technology.clock_ghz * 1e9 * accelerator.batch
             parts = [self._least(range(len(question.networks)), together, machine)]
-        plans, value, bound = list[Partition](), 0.0, 0.0
+        plans, bound = list[Partition](), 0.0
         for i, part in enumerate(parts):
             if part is None or isinstance(part, str):
                 return part
-            weight = asked.weights[i] if is_apart else 1.0
-            plans, value, bound = plans + list(part.plans), value + weight * part.value, bound + weight * part.bound
-        evaluations = self._on(accelerator).evaluations(plans, accelerator)
+            plans, bound = plans + list(part.plans), bound + (asked.weights[i] if is_apart else 1.0) * part.bound
+        evaluations = self._evaluated(accelerator, plans)
         if question.broken(accelerator, evaluations):
             return None
-        return Answer(self._cost(accelerator, value), tuple(plans), evaluations, max(least, bound), None)
+        return self._answer(accelerator, evaluations, max(least, bound), None)
 
     def _limits(self, accelerator: Accelerator) -> tuple[list[dict[str, float]], dict[str, float]]:
         """Return the limits of each network by itself, and those of all together."""
@@ -190,14 +209,13 @@ class _Judge:
         )  # fmt: skip
         if found.best is None or found.value is None:
             return next(iter(most)) if found.status == "infeasible" else None
-        return _Least(found.best.plans, found.value, found.lower_bound or 0.0)
+        return _Least(found.best.plans, found.lower_bound or 0.0)
 
 
 class _Least(NamedTuple):
     """Plans with the least of a metric within limits, and a value that no plan within them undercuts."""
 
     plans: tuple[Partition, ...]
-    value: float
     bound: float
 
 
