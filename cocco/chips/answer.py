@@ -13,6 +13,7 @@ from cocco.candidates.rounding import SAME
 from cocco.chips.axes import Axes, Chip, text_of
 from cocco.chips.question import ChipQuestion, moving_pj
 from cocco.chips.search import Pair, Search
+from cocco.chips.sensitivity import Shift
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, of_networks
@@ -74,6 +75,7 @@ class ChipsAnswer(Shown):
     seed: int
     kinds: tuple[str, ...]  #: the kinds of plans
     engine: str
+    shifts: tuple[Shift, ...] = ()  #: what each number of the hardware, halved and doubled, would change
 
     @property
     def samples(self) -> int:
@@ -125,6 +127,8 @@ class ChipsAnswer(Shown):
             "machines": list(self.machines), "left_out": dict(self.left_out), "remarks": list(self.remarks),
             "seed": self.seed, "steps": self.steps, "space": list(self.kinds),
         }  # fmt: skip
+        if self.shifts:
+            content["sensitivity"] = [each._asdict() for each in self.shifts]
         if self.accelerator is None:
             nearest = None if self.nearest is None else self.nearest._asdict()
             return content | {"networks": [network.name for network in question.networks], "nearest": nearest}

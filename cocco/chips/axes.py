@@ -90,6 +90,11 @@ class Axes:
 
         machine: what no axis names. Raises ValueError where none can be built.
         """
+        array = next((name for name in ("pe", "lanes", "light") if name in self.values), None)
+        if array is not None and not machine.mapper.is_flat:
+            raise ValueError(
+                f"axis {array} needs the mapper 'enumerate'; {machine.mapper.name!r} knows the paper's PE array only"
+            )
         found, left_out = list[Chip](), Counter[str]()
         for values in product(*self.values.values()):
             axes = dict(zip(self.values, values))

@@ -13,6 +13,7 @@ from cocco.chips.axes import Axes, Value
 from cocco.chips.classes import Asked, Classes, without_leakage
 from cocco.chips.question import ChipQuestion, check_question, moving_pj
 from cocco.chips.search import Answer, Search
+from cocco.chips.sensitivity import shifts
 from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName, level_of
 from cocco.effort.settings import Settings
@@ -45,6 +46,7 @@ def explore_chips(
     exchange: str | None = None,
     limits: Mapping[str, float] | None = None,
     rates: Mapping[str, float] | None = None,
+    sensitivity: bool = False,
     space: Space | None = None,
     machine: Machine | None = None,
     weights: Sequence[float] | None = None,
@@ -73,6 +75,8 @@ def explore_chips(
         The most of each, in the units above; a latency in cycles. Of one network: {"resnet50.latency": 2e7}.
     rates
         Frames a second of each network: then the chip leaks all the time, and all that is asked of it must fit in it.
+    sensitivity
+        Whether to ask again with numbers of the hardware halved and doubled (`cocco.chips.sensitivity`).
 
     Raises
     ------
@@ -105,7 +109,12 @@ def explore_chips(
     with helped(chosen):
         search = Search(question, asked, chips, Classes(asked, chips), judge)
         search.run()
-    found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept))
+        found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept))
+        if sensitivity and not search.is_stopped:
+            try:
+                found = replace(found, shifts=shifts(search))
+            except KeyboardInterrupt:
+                raise Interrupted(found) from None
     if search.is_stopped:
         raise Interrupted(found)
     return found
@@ -133,6 +142,10 @@ class _Judge:
         if broken:
             return self._limited(machine, accelerator, least)
         return self._answer(accelerator, evaluations, least, result.placed)
+
+    def cost(self, accelerator: Accelerator, plans: Sequence[Partition]) -> float:
+        """Return what plans cost on a chip."""
+        return self._answer(accelerator, self._evaluated(accelerator, plans), 0.0, None).cost
 
     def _on(self, accelerator: Accelerator) -> Problem:
         problem = self.asked.problem(

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from cocco.candidates.rounding import SAME, SUMMED
 from cocco.chips.axes import Chip
@@ -52,8 +52,14 @@ class Answer(NamedTuple):
         return sum(each.energy_pj for each in found), sum(each.ema_bytes for each in found), area
 
 
-Answered = Callable[[Accelerator, tuple[Partition, ...] | None], Answer | str | None]
-"""Asks for the best plans on an accelerator, from plans that are known; or which limit none keeps; None: unknown."""
+class Answering(Protocol):
+    """Answers pairs in full."""
+
+    def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
+        """Return the best plans on an accelerator, from plans that are known; the limit that none keeps; or neither."""
+
+    def cost(self, accelerator: Accelerator, plans: Sequence[Partition]) -> float:
+        """Return what plans cost on a chip."""
 
 
 @dataclass(eq=False)
@@ -85,7 +91,7 @@ class Search:
     asked: Asked
     chips: Sequence[Chip]
     classes: Classes
-    answered: Answered
+    answered: Answering
     pairs: list[Pair] = field(default_factory=list)
     best: Pair | None = None
     answers: int = 0
@@ -129,10 +135,12 @@ class Search:
             self.pairs = [pair for i, chip in enumerate(self.chips) for pair in self._pairs(i, chip)]
             heap = [(pair.bound, n) for n, pair in enumerate(self.pairs) if not pair.why]
             heapq.heapify(heap)
+            looks = 0
             while heap and heap[0][0] < self._below:
                 _, n = heapq.heappop(heap)
                 pair = self.pairs[n]
-                tell("chips", len(self.pairs) - len(heap), len(self.pairs), "pairs", best=self.least, bound=pair.bound)
+                looks += 1
+                tell("chips", looks, len(self.pairs), "looks at pairs", best=self.least, bound=pair.bound)
                 self._look(pair)
                 if pair.step != DONE and not pair.why and not pair.is_open:
                     heapq.heappush(heap, (pair.bound, n))

@@ -57,6 +57,10 @@ def add_axes(parser: Parser) -> None:
         help="frames a second that each network has to run at, such as resnet50=30fps,googlenet=5fps: then the least "
         "average power is sought, and all of them have to fit",
     )  # fmt: skip
+    group.add_argument(
+        "--sensitivity", action="store_true",
+        help="ask again with each number of logic and DRAM halved and doubled: which chip then, what ours costs more",
+    )  # fmt: skip
 
 
 def explore_axes(options: Namespace) -> int:
@@ -81,6 +85,7 @@ def explore_axes(options: Namespace) -> int:
     asked = asked_of(options)
     question = {name: value for name, value in asked.common.items() if name not in ("workers", "dask", "count")}
     question |= {"minimized": minimized, "exchange": options.exchange, "limits": limits, "rates": options.rates}
+    question["sensitivity"] = options.sensitivity
     return _search(asked, axes, question)
 
 

@@ -32,7 +32,8 @@ class Case:
             self.networks.append(Network("second", second.inputs, second.layers))
         sram = random_sram(rng) if rng.random() < 0.5 else None
         technology = Technology(
-            logic=rng.choice((NVDLA, NVDLA, None)), operation_pj=1.0, dram_kind="lpddr5", activation_sram=sram, weight_sram=sram,
+            logic=rng.choice((NVDLA, NVDLA, None)), operation_pj=1.0, dram_kind="lpddr5",
+            activation_sram=sram, weight_sram=sram,
             dram_background_mw=rng.choice((0.0, 30.0)), dram_channels=rng.choice((1, 2)), channel_gb_per_s=12.8,
         )  # fmt: skip
         self.machine = Machine(technology=technology)
@@ -103,7 +104,9 @@ def energy_and_area(seed: int) -> cocco.ChipsAnswer:
 
 
 def _is_of(row: dict[str, object], chip: Chip) -> bool:
-    return all(str(row[name]) == (f"{v[0]}x{v[1]}" if isinstance(v, tuple) else str(v)) for name, v in chip.axes.items())
+    return all(
+        str(row[name]) == (f"{v[0]}x{v[1]}" if isinstance(v, tuple) else str(v)) for name, v in chip.axes.items()
+    )
 
 
 def limited(seed: int) -> cocco.ChipsAnswer:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cocco.chips.answer import ChipsAnswer
 from cocco.chips.question import QUANTITIES
+from cocco.chips.sensitivity import is_firm
 from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import totals_text
 from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
@@ -26,6 +27,8 @@ def chips_text(found: ChipsAnswer) -> str:
             f"{counted(count, 'machine')} of the product cannot be built: {rule}"
             for rule, count in found.left_out.items()
         ))  # fmt: skip
+    if found.shifts:
+        parts.append(_shifts(found))
     parts += [f"{each.network}:\n\n{totals_text(each)}" for each in found.evaluations]
     return "\n\n".join(parts)
 
@@ -86,6 +89,16 @@ def _machines(found: ChipsAnswer) -> str:
         lines.append(f"and {len(found.machines) - SHOWN} more; of all {len(found.machines)}:")
     lines.append(", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.most_common()))
     return "\n".join(lines)
+
+
+def _shifts(found: ChipsAnswer) -> str:
+    rows = [
+        (each.number, f"x {each.factor:g}", each.chip, capacity(each.memory_bytes), f"{100 * each.regret:.2f} %")
+        for each in found.shifts
+    ]
+    how = "firm: it stays within 3 %" if is_firm(found.shifts) else "not firm: it would cost more than 3 % more"
+    heads = ("if it were", "", "then build", "memory", "ours costs more")
+    return f"The chip is {how} of the best, were a number half or twice as large.\n\n{table(heads, rows, left=5)}"
 
 
 def _text(value: Any, shown: Any) -> str:
