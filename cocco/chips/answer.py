@@ -179,6 +179,7 @@ def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
     known = [each for each in pairs if each.answer is not None]
     left = [each for each in pairs if not each.why]
     shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
+    shown = search.best if search.best in pairs else shown
     row: dict[str, Any] = _texts(chip)
     row["verdict"] = _verdict(search, pairs, left, shown)
     row["bound"] = min((each.bound for each in left), default=None)

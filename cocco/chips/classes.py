@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from cocco.chips.axes import Chip
-from cocco.effort.budgets import PROOF_STEPS
+from cocco.effort.budgets import PROOF_STEPS, SETUP, SETUP_LAYER
 from cocco.effort.planned import Memory
 from cocco.exploration.memories.solved import Memories
 from cocco.problem.floor import floor_of
@@ -131,7 +131,7 @@ class Classes:
         table, most = self.table(machine), self.asked.steps()
         memory = memory_of(table.problem, sizes)
         found = table.solve(memory, most if before else max(1, most // EACH))
-        self.steps += found.steps
+        self.steps += max(found.steps, SETUP + SETUP_LAYER * table.problem.size)
         if found.best is not None:
             after = Solved(found.best.value, found.best.plans, True)
         elif found.is_decided:

@@ -143,9 +143,12 @@ class _Judge:
             return self._limited(machine, accelerator, least)
         return self._answer(accelerator, evaluations, least, result.placed)
 
-    def cost(self, accelerator: Accelerator, plans: Sequence[Partition]) -> float:
-        """Return what plans cost on a chip."""
-        return self._answer(accelerator, self._evaluated(accelerator, plans), 0.0, None).cost
+    def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
+        """Return plans as they are on a chip; None where they break a limit."""
+        evaluations = self._evaluated(accelerator, plans)
+        if self.question.broken(accelerator, evaluations):
+            return None
+        return self._answer(accelerator, evaluations, 0.0, None)
 
     def _on(self, accelerator: Accelerator) -> Problem:
         problem = self.asked.problem(

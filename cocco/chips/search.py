@@ -18,7 +18,7 @@ from cocco.candidates.rounding import SAME, SUMMED
 from cocco.chips.axes import Chip
 from cocco.chips.classes import Asked, Classes, Sizes, memory_of, standing, without_leakage
 from cocco.chips.question import ChipQuestion
-from cocco.effort.budgets import PROOF_STEPS
+from cocco.effort.budgets import CHIPS_TOTAL
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import Memories
 from simulator.accelerator import Accelerator
@@ -27,8 +27,8 @@ from simulator.partition.partition import Partition
 
 FLOOR, CLASS, OWN, DONE = range(4)  #: how much is known of a pair
 ANSWERS = 24  #: pairs that are answered in full, which takes seconds each; our choice
+UNPROVEN = 2  #: answers that are not proved, after which the search ends: each takes up to a minute; our choice
 TIES = 8  #: pairs that are answered because they may cost as little as the best; our choice
-IN_TOTAL = 4  #: times the steps of a proof over memories that all exact searches may take; our choice
 
 
 class Answer(NamedTuple):
@@ -58,8 +58,8 @@ class Answering(Protocol):
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans on an accelerator, from plans that are known; the limit that none keeps; or neither."""
 
-    def cost(self, accelerator: Accelerator, plans: Sequence[Partition]) -> float:
-        """Return what plans cost on a chip."""
+    def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
+        """Return plans as they are on a chip; None where they break a limit."""
 
 
 @dataclass(eq=False)
@@ -95,13 +95,14 @@ class Search:
     pairs: list[Pair] = field(default_factory=list)
     best: Pair | None = None
     answers: int = 0
+    unproven: int = 0  #: of them, those that may not be the least of their pairs
     is_stopped: bool = False
 
     def __post_init__(self) -> None:
         self._own: dict[int, Memories] = {}
         self._classes = [self.classes.of(chip.machine) for chip in self.chips]
         self._cycles: dict[int, list[tuple[int, int]]] = {}
-        self.most = IN_TOTAL * int(PROOF_STEPS[self.asked.keep][1] * self.asked.times)
+        self.most = int(CHIPS_TOTAL * self.asked.times)
 
     @property
     def least(self) -> float:
@@ -120,9 +121,7 @@ class Search:
     @property
     def bound(self) -> float:
         """A cost that no plan of any pair undercuts."""
-        own = math.inf
-        if self.best is not None and self.best.answer is not None:
-            own = self.best.cost(self.best.answer.least)
+        own = math.inf if self.best is None else self.best.bound
         return min([own, self.least, *(each.bound for each in self.open)])
 
     @property
@@ -136,7 +135,7 @@ class Search:
             heap = [(pair.bound, n) for n, pair in enumerate(self.pairs) if not pair.why]
             heapq.heapify(heap)
             looks = 0
-            while heap and heap[0][0] < self._below:
+            while heap and heap[0][0] < self._below and self.unproven < UNPROVEN:
                 _, n = heapq.heappop(heap)
                 pair = self.pairs[n]
                 looks += 1
@@ -144,6 +143,8 @@ class Search:
                 self._look(pair)
                 if pair.step != DONE and not pair.why and not pair.is_open:
                     heapq.heappush(heap, (pair.bound, n))
+            if self.best is not None and self.best.step != DONE:
+                self._answer(self.best)
             self._break_ties([self.pairs[n] for _, n in heapq.nsmallest(TIES, heap)])
         except KeyboardInterrupt:
             self.is_stopped = True
@@ -151,7 +152,8 @@ class Search:
     def _break_ties(self, pairs: Sequence[Pair]) -> None:
         """Answer pairs that may cost as little as the best."""
         for pair in pairs:
-            if self.best is not None and not pair.why and pair.bound <= self.least * (1 + SAME):
+            is_near = pair.step != DONE and not pair.why and pair.bound <= self.least * (1 + SAME)
+            if self.best is not None and is_near and not self.unproven:
                 self._answer(pair)
 
     def _pairs(self, i: int, chip: Chip) -> list[Pair]:
@@ -254,10 +256,26 @@ class Search:
         if isinstance(found, str):
             pair.why = found
             return
-        pair.is_open, pair.answer = found is None, found
         if found is None:
+            pair.is_open = True
             return
+        self._take(pair, found)
+        pair.bound = max(pair.bound, min(found.cost, pair.cost(found.least)))
+        if found.cost > pair.bound * (1 + SAME):
+            self.unproven += 1
+            self._offer(pair, found)
+
+    def _take(self, pair: Pair, found: Answer) -> None:
+        pair.answer = found
         known = None if self.best is None else self.best.answer
         if known is None or found.beats(known):
             self.best = pair
-        pair.bound = max(pair.bound, pair.cost(found.least))
+
+    def _offer(self, pair: Pair, found: Answer) -> None:
+        """Price plans that are not proved on all machines of their class with this memory: they run there, too."""
+        for each in self.pairs:
+            is_alike = self._classes[each.chip] == self._classes[pair.chip] and each.sizes == pair.sizes
+            if is_alike and each is not pair and each.answer is None and not each.why and each.bound < self.least:
+                own = self.answered.priced(each.accelerator, found.plans)
+                if own is not None:
+                    self._take(each, own._replace(placed=found.placed))

@@ -28,7 +28,7 @@ class Shift(NamedTuple):
     factor: float
     chip: str  #: the one to choose then
     memory_bytes: int
-    regret: float  #: share that the recommended one costs more then
+    regret: float | None  #: share that the recommended one costs more then; None where it breaks a limit
 
 
 def shifts(search: Search) -> tuple[Shift, ...]:
@@ -49,14 +49,15 @@ def shifts(search: Search) -> tuple[Shift, ...]:
         if again.best is None:
             continue
         ours = chips[best.chip].machine.with_buffers(**dict(zip(chips[best.chip].buffers, best.sizes)))
-        regret = max(0.0, again.answered.cost(ours, best.answer.plans) / again.least - 1)
+        own = again.answered.priced(ours, best.answer.plans)
+        regret = None if own is None else max(0.0, own.cost / again.least - 1)
         found.append(Shift(name, factor, chips[again.best.chip].name, again.best.accelerator.buffer_bytes, regret))
     return tuple(found)
 
 
 def is_firm(found: Sequence[Shift]) -> bool:
     """Return whether the recommended chip stays within a few per cent of the best, whatever is off."""
-    return all(each.regret <= FIRM for each in found)
+    return all(each.regret is not None and each.regret <= FIRM for each in found)
 
 
 def _classes(search: Search, chips: Sequence[Chip]) -> Classes:

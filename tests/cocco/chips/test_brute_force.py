@@ -116,7 +116,7 @@ def limited(seed: int) -> cocco.ChipsAnswer:
         return asked(case, exchange="1pJ/mm2")
     of_area = [accelerator.chip_area.total for accelerator, _ in every]
     of_time = [sum(each.latency_cycles for each in found) for _, found in every]
-    area, time = (case.rng.uniform(0.8 * min(all_), max(all_)) for all_ in (of_area, of_time))
+    area, time = (max(1e-9, case.rng.uniform(0.8 * min(each), max(each))) for each in (of_area, of_time))
     costs = [
         sum(each.energy_pj for each in found) / accelerator.batch
         for (accelerator, found), mm2, cycles in zip(every, of_area, of_time) if mm2 <= area and cycles <= time

@@ -93,7 +93,13 @@ def _machines(found: ChipsAnswer) -> str:
 
 def _shifts(found: ChipsAnswer) -> str:
     rows = [
-        (each.number, f"x {each.factor:g}", each.chip, capacity(each.memory_bytes), f"{100 * each.regret:.2f} %")
+        (
+            each.number,
+            f"x {each.factor:g}",
+            each.chip,
+            capacity(each.memory_bytes),
+            "breaks a limit" if each.regret is None else f"{100 * each.regret:.2f} %",
+        )
         for each in found.shifts
     ]
     how = "firm: it stays within 3 %" if is_firm(found.shifts) else "not firm: it would cost more than 3 % more"
