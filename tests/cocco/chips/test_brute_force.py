@@ -144,7 +144,26 @@ def at_rates(seed: int) -> cocco.ChipsAnswer:
     return found
 
 
-QUESTIONS = {"energy and area": energy_and_area, "limits": limited, "rates": at_rates}
+def kept(seed: int) -> cocco.ChipsAnswer:
+    """Tensors may stay on chip: the least of each machine and memory by its own search."""
+    case = Case(seed)
+    costs = []
+    for chip in case.chips:
+        for (size,) in product(*chip.buffers.values()):
+            accelerator = chip.machine.with_buffers(shared_buffer=size)
+            own = [cocco.partition(network, accelerator, samples=200) for network in case.networks]
+            if all(each.plans for each in own):
+                assert {each.status for each in own} <= {"optimal", "feasible"}
+                energy = sum(each.evaluation.energy_pj for each in own)
+                costs.append(energy / accelerator.batch + 1e3 * accelerator.chip_area.total)
+    found = cocco.explore_chips(
+        case.networks, case.axes, machine=case.machine, space=case.space, samples=200, exchange="1000pJ/mm2"
+    )
+    check(found, min(costs, default=math.inf))
+    return found
+
+
+QUESTIONS = {"energy and area": energy_and_area, "limits": limited, "rates": at_rates, "kept": kept}
 
 
 @pytest.mark.parametrize("seed", range(3))
