@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_chip_is_a_file_that_gives_its_numbers_again(folder: Path):
-    said = json.loads((folder / "result.json").read_text())["result"]
+    said = json.loads((folder / "chips.json").read_text())["result"]
     chip = load_accelerator(folder / "chip.yaml")
     network = workloads.load("vgg16")
     judged = verify(network, library.load_partition(folder / "partition.json", network), chip)
@@ -52,13 +52,21 @@ def test_the_folder_tells_the_same_as_python(folder: Path):
     found = library.explore_chips(
         workloads.load("vgg16"), axes, machine=machine, exchange="0.5mJ/mm2", space=space, keep="none", samples=200
     )
-    said = json.loads((folder / "result.json").read_text())["result"]
+    said = json.loads((folder / "chips.json").read_text())["result"]
     assert {name: said[name] for name in ("cost", "machines", "axes", "partition")} == {
         name: json.loads(json.dumps(found.to_json()))[name] for name in ("cost", "machines", "axes", "partition")
     }
 
 
-def test_workers_limits_and_rates_are_printed():
+def test_a_folder_is_not_written_over_by_another_question(folder: Path):
+    again = cocco("explore", "vgg16", *AXES[:2], *CHIP, *SPACE, "-o", folder)
+    assert_malformed(again, "holds the run of another question")
+    assert_malformed(cocco("explore", "vgg16", *SPACE, "-o", folder), "holds the run of another question")
+    plan = ("--partition", folder / "partition.json", "--hardware", folder / "chip.yaml", "--verify")
+    assert cocco("evaluate", "vgg16", *plan).returncode == 0
+
+
+def test_limits_and_rates_are_printed():
     run = cocco("explore", "vgg16", "resnet50", *AXES, "--logic", "nvdla", *SPACE, "--rate",
                 "vgg16=5fps,resnet50=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
     assert run.returncode == 0 and "mW on average, busy" in run.stdout and "optimum         proved" in run.stdout
