@@ -41,7 +41,7 @@ from cocco.output.text.plans.verification import AT_ADDRESSES, IN_REGIONS, verif
 from cocco.plans.explain import Explanation, explain
 from cocco.plans.keeping import KeptChoice
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.partition.partition import Partition
 from simulator.views.chrome_trace import chrome_trace
 from workloads.files import write_atomic

@@ -20,7 +20,7 @@ from cocco.exploration.answers.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.answers.result import Result
 from cocco.exploration.memories.solved import Memories, Solved
 from cocco.problem.problem import Problem
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
