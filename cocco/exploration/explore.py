@@ -197,8 +197,6 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
-    import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
-
     from cocco.exploration.memories.edges import edges, extended, met_by
     from cocco.exploration.question.question import question_of
 

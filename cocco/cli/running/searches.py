@@ -59,6 +59,8 @@ def run_search(
     the bar says what was found so far. resumed: the steps of a search that can go on where it was killed.
     """
     written: Sequence[Path] = ()
+    if folder:
+        import pandas  # noqa: F401, for its tables: half imported, after Ctrl-C, it cannot be imported again
     with ready(folder, files) if folder else nullcontext():
         steps = resumed() if resumed is not None else None
         start = time.monotonic()
