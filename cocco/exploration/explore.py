@@ -205,12 +205,14 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     if not problem.buffers:
         return result
     problem = question.problem
-    wider = extended(problem, *met_by(problem, result))
+    met = met_by(problem, result)
+    wider = extended(problem, *met)
     if wider is None and effort.ranges:
         result = _with_ranges(question, result, is_proven)
-        wider = extended(problem, *met_by(problem, result))
+        met = met_by(problem, result)
+        wider = extended(problem, *met)
     if wider is None:
-        return replace(result, searched=problem.space, edges=edges(problem, *met_by(problem, result)))
+        return replace(result, searched=problem.space, edges=edges(problem, *met))
     try:
         return _search(wider, method, effort, slack)
     except Interrupted as stop:

@@ -3,6 +3,9 @@
 Every answer is data that `simulator.mapping.evaluate` judges. Solvers are imported when they are asked.
 """
 
-from workloads.faces import face
+from cocco.mapping.map_layer import METHODS, map_layer
+from cocco.mapping.mapper import MAPPERS, Cosa
+from cocco.mapping.result import MappingResult
+from cocco.mapping.rules import Rules, Weights
 
-__getattr__, __dir__ = face(globals())
+__all__ = ["MAPPERS", "METHODS", "Cosa", "MappingResult", "Rules", "Weights", "map_layer"]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import MAPPER, machine_of, space_of
@@ -20,24 +20,27 @@ from cocco.cli.running.interrupts import STOPPED
 from cocco.cli.running.progress import shown as progress_shown
 from cocco.cli.running.resume import Resumed
 from cocco.effort.stages import watched_by
-from cocco.exploration.answers.front import Front
-from cocco.exploration.answers.limited import Limited
 from cocco.exploration.answers.result import Result
-from cocco.exploration.cores import CoresAxis
 from cocco.output.folders.written.about import About, versions
 from cocco.output.folders.written.ready import ready
 from cocco.output.text.searches.search import work_of
 from cocco.problem.space import Space
 from workloads.network.network import Network
 
-Found = Result | Front | Limited | CoresAxis
+if TYPE_CHECKING:
+    from cocco.exploration.answers.front import Front
+    from cocco.exploration.answers.limited import Limited
+    from cocco.exploration.cores import CoresAxis
+
+    Found = Result | Front | Limited | CoresAxis
+
 Progress = Callable[[int, int, Any], None]
 
 
 class ShownAnswer(NamedTuple):
     """How an answer is shown and saved."""
 
-    content: dict[str, Any]  #: what --json prints
+    content: Callable[[], dict[str, Any]]  #: what --json prints
     text: Callable[[], str]
     save: Callable[[float, bool], Sequence[Path]]
     """Writes the files and returns their paths; takes the seconds of the search, and whether Ctrl-C ended it."""
@@ -77,7 +80,7 @@ def run_search(
             if folder:
                 written = shown.save(seconds, is_stopped)
         finally:
-            print_answer(options, lambda: shown.content, shown.text)
+            print_answer(options, shown.content, shown.text)
         if steps is not None and not is_stopped:
             steps.end()
     if written:
