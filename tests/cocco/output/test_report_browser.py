@@ -20,7 +20,10 @@ from tests.helpers.pages import change, data_of
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra 'test'")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not CHROMIUM or not DRIVER, reason="needs chromium and chromedriver")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM or not DRIVER, reason="needs chromium and chromedriver"),
+    pytest.mark.usefixtures("undrawn"),
+]
 
 QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",

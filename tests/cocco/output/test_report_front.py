@@ -16,6 +16,8 @@ from tests.helpers.hostile_network import NAME, hostile_network
 from tests.helpers.pages import change, data_of, page_of
 from workloads.errors import FileFormatError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def front_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
