@@ -26,7 +26,21 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs")
     for words in (
         ("explore", "vgg16", *SEARCH, *RANGE, "-o", folder / "one"),
-        ("explore", "vgg16", *SEARCH, "--cores", 2, "--separate", *RANGE, "--range", "144KB:2304KB:720KB", "--seed", 5, "-o", folder / "two"),
+        (
+            "explore",
+            "vgg16",
+            *SEARCH,
+            "--cores",
+            2,
+            "--separate",
+            *RANGE,
+            "--range",
+            "144KB:2304KB:720KB",
+            "--seed",
+            5,
+            "-o",
+            folder / "two",
+        ),
         ("explore", "vgg16", "googlenet", *SEARCH, *RANGE, "-o", folder / "both"),
         ("pareto", "vgg16", "--samples", 40, "--keep", "none", *RANGE, "-o", folder / "front"),
         ("explore", "gpt2", "--phase", "decode", "--layers", 1, *SEARCH, *RANGE, "-o", folder / "step"),
