@@ -71,13 +71,25 @@ def test_the_least_capacity_under_a_latency(tmp_path: Path):
 
 
 def test_units_of_limits_are_understood():
-    common = ("explore", "vgg16", "--samples", 60, "--minimize", "ema", "--json", "--limit")
+    common = (
+        "explore",
+        "vgg16",
+        "--range",
+        "512KB:1MB:256KB",
+        "--samples",
+        60,
+        "--minimize",
+        "ema",
+        "--json",
+        "--limit",
+    )
     limits = answer(cocco(*common, "energy=30mJ", "--limit", "capacity=1MB", "--limit", "area=1.5mm2"))["limits"]
     assert limits == {"energy_pj": 30e9, "capacity_bytes": 2**20, "area_mm2": 1.5}
 
 
 def test_limits_that_nothing_keeps_are_an_answer_with_the_nearest():
-    arguments = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--minimize", "energy", "--limit", "latency=1000")
+    arguments = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--samples", 100, "--minimize", "energy")
+    arguments += ("--limit", "latency=1000")
     content = answer(cocco(*arguments, "--json"), 1)
     assert content["status"] == "infeasible" and content["nearest"]["latency_cycles"] > 1000
     finished = cocco(*arguments)
