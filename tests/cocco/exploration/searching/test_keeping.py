@@ -72,7 +72,7 @@ def test_every_method_on_given_hardware_is_improved(method):
 
 
 def test_random_spaces_are_no_worse_without_a_proof(no_proof):
-    for seed in range(400, 406):
+    for seed in range(400, 412):
         problem = small_space(seed)
         if problem is None:
             continue
