@@ -24,7 +24,7 @@ from typing import Literal, NamedTuple
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
 from simulator.connected import neighbours
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.metrics import Metric
 from simulator.model.cost import METRICS, total
 from simulator.model.equivalence import Models

@@ -14,6 +14,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("workloads", "simulator", "cocco", "experiments")
 #: a room is a folder or a file with all that no longer name claims; each imports itself and what stands above it only
 ROOMS = (
+    "workloads.faces",
     "workloads.errors",
     "workloads.display",
     "workloads.files",
@@ -40,8 +41,8 @@ ROOMS = (
     "simulator.chip",
     "simulator.technology",
     "simulator.mapping",
-    "simulator.accelerator",
     "simulator.sizes",
+    "simulator.accelerator",
     "simulator.hardware_files",
     "simulator.partition",
     "simulator.allocation",
@@ -49,7 +50,7 @@ ROOMS = (
     "simulator.model",
     "simulator.timing",
     "simulator.subgraph_cost",
-    "simulator.evaluate",
+    "simulator.evaluation",
     "simulator.views",
     "simulator.execution",
     "simulator",

@@ -13,12 +13,12 @@ from simulator.connected import CONNECTED, Connected
 from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
+from simulator.sizes import MAX_CAPACITY
 from simulator.technology import MAX_REGIONS, Rate, Technology
 from workloads.display import changes
 from workloads.errors import check_count
 
-MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
-MAX_COUNT = 2**16  #: cores and samples; our choice, for the same reason
+MAX_COUNT = 2**16  #: cores and samples; our choice, as that of `MAX_CAPACITY`
 PE_ARRAY = ("pe_rows", "pe_columns", "pe_inputs", "pe_outputs", "pe_light_channels")  #: of the technology
 PAPER = Technology()
 Plans = Literal["all", "paper"]  #: every kind of plan; or held subgraphs in one piece, and single layers

@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from fractions import Fraction
 
-from simulator.accelerator import MAX_CAPACITY
 from simulator.units import TRAFFIC
 
+MAX_CAPACITY = 2**50  #: bytes; our choice: above any memory, far below where byte counts would lose precision
 UNITS = {"": 1, "BYTES": 1} | {name: int(size) for name, size in TRAFFIC.sizes.items()}
 UNITS |= {f"{name[0]}IB": UNITS[name] for name in ("KB", "MB", "GB")}
 

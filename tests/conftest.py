@@ -8,16 +8,20 @@ import signal
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any, BinaryIO
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
 
+from cocco.output.pictures import saving
 from tests.helpers.drawn import drawn
 
 settings.register_profile("unhurried", deadline=None)  # the machine may be shared
 settings.load_profile("unhurried")
 
 BEGAN = time.monotonic()
+DRAWN = saving.write_picture
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -95,3 +99,26 @@ def _free_what_a_file_leaves() -> Iterator[None]:
     """Pricers and their memos refer to each other; few as they are, Python would look for them after gigabytes."""
     yield
     gc.collect()
+
+
+@pytest.fixture(scope="module")
+def undrawn() -> Iterator[None]:
+    """Pictures of runs are made but not drawn, which takes longer than most searches: for files about other things."""
+    from matplotlib.figure import Figure
+
+    def save(_: Figure, file: BinaryIO, format: str, **__: Any) -> None:
+        file.write(f"a picture ({format})\n".encode())
+
+    def write(*arguments: Any) -> None:
+        with patch.object(Figure, "savefig", save):
+            DRAWN(*arguments)
+
+    with patch.object(saving, "write_picture", write):
+        yield
+
+
+@pytest.fixture
+def with_pictures() -> Iterator[None]:
+    """Pictures are drawn all the same."""
+    with patch.object(saving, "write_picture", DRAWN):
+        yield

@@ -9,11 +9,12 @@ from typing import Any, Literal, NamedTuple
 from cocco.allocation.allocate import allocate
 from cocco.allocation.answer import AllocationResult
 from cocco.effort.status import Status
-from simulator.accelerator import MAX_CAPACITY, Accelerator
+from simulator.accelerator import Accelerator
 from simulator.allocation.buffers import Buffer
 from simulator.model.buffer_plan import BufferPlan, Memory, plan_buffers, tensor_id, weights_id
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
+from simulator.sizes import MAX_CAPACITY
 from workloads.network.network import Network
 
 LOW_NODES = 20_000  #: to lower a map; our choice: what takes more is left where it fits, or only its capacity is sought

@@ -15,9 +15,9 @@ from cocco.allocation.heuristics.least import height_of, least_height
 from cocco.allocation.heuristics.rescue import LONG, Rescue, lower_height
 from cocco.allocation.problem import KERNEL, AllocationProblem, make_problem
 from cocco.effort.status import Interrupted
-from simulator.accelerator import MAX_CAPACITY
 from simulator.allocation.buffers import Allocation, Buffer, check_buffers
 from simulator.allocation.judge import check_allocation
+from simulator.sizes import MAX_CAPACITY
 
 HIGHEST_LIMIT = 10**15  #: our choice: above any number that could be meant
 MOST_MINIMIZED = (

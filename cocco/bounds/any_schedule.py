@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from cocco.bounds.floors.products import Product, Products, products_of
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.model.compulsory import compulsory_bytes
 from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.network import Network

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from cocco.candidates.genome import groups_of
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 Evaluations = tuple[Evaluation, ...]  # one per network

@@ -18,7 +18,7 @@ from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, of_networks
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from cocco.search.kernel.choice import engine_name
 from simulator.accelerator import Accelerator, Machine, machine_of
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.keywords import check_keywords
 from simulator.metrics import METRIC_NAMES
 from simulator.model.subgraph.tiling import TileRule

@@ -12,7 +12,7 @@ from cocco.candidates.rounding import SAME
 from cocco.problem.exchange import worth_of
 from cocco.problem.names import Metric
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.units import AREA, ENERGY, POWER, SIZE, TIME, TRAFFIC, Quantity, Unit
 from workloads.errors import shown
 from workloads.network.network import Network

@@ -22,7 +22,7 @@ from cocco.effort.budgets import CHIPS_TOTAL
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import Memories
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 FLOOR, CLASS, OWN, DONE = range(4)  #: how much is known of a pair

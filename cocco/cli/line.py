@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import shlex
@@ -24,6 +25,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a layer may have any name, the terminal any encoding
     warnings.showwarning = _note
+    if arguments is None:
+        gc.set_threshold(10_000)  # most of what a command makes stays
     try:
         say_old_spellings(are_said=False)  # of an earlier command line in this process
         code = _run(list(sys.argv[1:] if arguments is None else arguments))

@@ -13,7 +13,7 @@ from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import explore
 from cocco.problem.criteria import CRITERIA
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from workloads.network.network import Network
 
 

@@ -29,7 +29,7 @@ from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.metrics import METRIC_NAMES
 from simulator.partition.partition import Partition
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,6 @@ from cocco.effort.shown import Shown
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import explore
-from cocco.exploration.workers.processes import ATTEMPTS, DIED
 from simulator.accelerator import MAX_COUNT
 from simulator.partition.schemes import CORE_SCHEMES
 from workloads.errors import check_count
@@ -155,7 +153,11 @@ def _searched(search: Any, counts: tuple[int, ...], workers: int) -> Iterator[Re
     if workers == 1:
         yield from (search(cores=count) for count in counts)
         return
+    from concurrent.futures.process import BrokenProcessPool
+
     from joblib import Parallel, delayed
+
+    from cocco.exploration.workers.processes import ATTEMPTS, DIED
 
     left = list(counts)
     for _ in range(ATTEMPTS):

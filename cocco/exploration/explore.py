@@ -197,8 +197,6 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
     if method not in known:
         raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
-    import pandas  # noqa: F401, for the result: once Ctrl-C has left it half imported it cannot be imported again
-
     from cocco.exploration.memories.edges import edges, extended, met_by
     from cocco.exploration.question.question import question_of
 
@@ -207,12 +205,14 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     if not problem.buffers:
         return result
     problem = question.problem
-    wider = extended(problem, *met_by(problem, result))
+    met = met_by(problem, result)
+    wider = extended(problem, *met)
     if wider is None and effort.ranges:
         result = _with_ranges(question, result, is_proven)
-        wider = extended(problem, *met_by(problem, result))
+        met = met_by(problem, result)
+        wider = extended(problem, *met)
     if wider is None:
-        return replace(result, searched=problem.space, edges=edges(problem, *met_by(problem, result)))
+        return replace(result, searched=problem.space, edges=edges(problem, *met))
     try:
         return _search(wider, method, effort, slack)
     except Interrupted as stop:

@@ -30,7 +30,7 @@ from cocco.latency.timed import Timed
 from cocco.problem.names import Keep, Metric
 from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry

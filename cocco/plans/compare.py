@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.effort.shown import Shown
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.model.cost import added
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition

@@ -12,7 +12,7 @@ from cocco.plans.splits import SplitPart, Splitter
 from cocco.problem.names import Metric
 from cocco.problem.problem import on_hardware
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate, summarize
+from simulator.evaluation import Evaluation, evaluate, summarize
 from simulator.model.cost import METRICS, Totals, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, Shortage

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from os import PathLike
 
-from cocco.candidates.genome import groups_of
 from cocco.problem.names import Metric
-from cocco.problem.problem import on_hardware
-from cocco.search.baselines.greedy import greedy
-from cocco.search.pricing.compiled import subgraph_costs
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.errors import PartitionError
@@ -94,6 +90,11 @@ def fill_greedily(
     network: Network, groups: list[list[int]], accelerator: Accelerator, metric: Metric, tile_rule: TileRule
 ) -> Partition:
     """Return the partition of these groups of ids and the greedy fusion of all other layers (Cocco, Sec. 4.2.2)."""
+    from cocco.candidates.genome import groups_of
+    from cocco.problem.problem import on_hardware
+    from cocco.search.baselines.greedy import greedy
+    from cocco.search.pricing.compiled import subgraph_costs
+
     problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule)
     labels, _ = greedy(problem, subgraph_costs(problem), fixed=groups)
     return Partition.from_ids(network, groups_of(labels), metric)

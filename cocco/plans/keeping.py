@@ -13,7 +13,7 @@ from cocco.problem.criteria import CRITERIA
 from cocco.problem.problem import on_hardware
 from cocco.search.keeping.priced import WIDTH, priced_intervals
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from cocco.problem.space import Range, Space, space_of
-from simulator.accelerator import MAX_CAPACITY
 from simulator.memory.sram import Sram
+from simulator.sizes import MAX_CAPACITY
 from simulator.technology import Technology
 
 

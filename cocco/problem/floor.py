@@ -10,9 +10,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from cocco.problem.problem import Problem
-from simulator.accelerator import MAX_CAPACITY, Accelerator
+from simulator.accelerator import Accelerator
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
+from simulator.sizes import MAX_CAPACITY
 
 
 def floor_of(accelerator: Accelerator) -> Accelerator:

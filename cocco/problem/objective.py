@@ -11,7 +11,7 @@ from typing import get_args
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Count, Metric
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.model.cost import METRICS, Totals
 
 MAX_FACTOR = 1e15  #: of alpha and weights; our choice: no cost outgrows a float

@@ -12,7 +12,7 @@ from cocco.problem.floor import floor_of
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.model.cost import Totals
 
 

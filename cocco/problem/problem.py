@@ -18,7 +18,7 @@ from cocco.problem.objective import Objective
 from cocco.problem.space import SeparateBuffers, SharedBuffer, Space, extending
 from simulator.accelerator import Accelerator, Machine, MachineFields, machine_of
 from simulator.connected import siblings
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.keywords import check_keywords
 from simulator.metrics import DEFAULT_METRIC
 from simulator.model.equivalence import Models

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
-from simulator.accelerator import MAX_CAPACITY
+from simulator.sizes import MAX_CAPACITY
 from simulator.technology import KiB
 
 MAX_CANDIDATES = 2**16  #: per buffer; our choice: far more than anybody builds, and a step of 0.002 % of the range

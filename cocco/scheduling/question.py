@@ -10,7 +10,7 @@ from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, cost_of, is_order
 from cocco.scheduling.programs.joint import Joint, ScheduleLimits
 from cocco.scheduling.programs.solver import cp_sat, has_cp_sat
-from simulator.accelerator import MAX_CAPACITY
+from simulator.sizes import MAX_CAPACITY
 from workloads.errors import shown
 
 Progress = Callable[[str, int, int], object]  #: stage, bytes that the best plan moves, bytes that any plan moves

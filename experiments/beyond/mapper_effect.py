@@ -26,7 +26,7 @@ from experiments.common.drawing import bars, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.mapping.mappers import closed_work
 from simulator.partition.partition import Partition
 

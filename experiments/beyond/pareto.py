@@ -16,7 +16,7 @@ from experiments.common import command, drawing, searches
 from experiments.common.drawing import panels, styles
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.partition.partition import Partition
 
 AXES = ("cores", "batch", "space", "seed")  #: what lines are told apart by, beside the network

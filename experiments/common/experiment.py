@@ -8,14 +8,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import pandas
-from matplotlib.figure import Figure
-
-from experiments.common import aims, drawing
+from experiments.common import aims
 from experiments.sweep.points import Point, Run
 from experiments.sweep.sweep import sweep
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
 
 Compute = Callable[[Run, Sequence[Point]], list[Point]]  #: sweeps a function; each point comes back with its answer
 
@@ -64,6 +65,8 @@ class Experiment:
         take, and SweepError where a point cannot be computed or stored.
         """
 
+        import pandas
+
         def compute(run: Run, points: Sequence[Point]) -> list[Point]:
             asked = [{**point, **_contents(point)} for point in points]
             answers = sweep(run, asked, folder, workers=workers, dask=dask)
@@ -89,6 +92,8 @@ class Experiment:
 
     def picture(self, table: pandas.DataFrame) -> Figure:
         """Return the picture; where axes vary, each combination of a network and its case is drawn as a network."""
+        from experiments.common import drawing
+
         return self.plot(drawing.by_case(table, [aims.FIELDS[name] for name in self.axes]))
 
 

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
-
-import pandas
+from typing import TYPE_CHECKING, Any
 
 from cocco.candidates.code import code_version, version
 from cocco.output.folders.written.about import versions as search_versions
 from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    import pandas
 
 PACKAGES = ("pandas", "matplotlib", "joblib")  #: beside those of a search
 

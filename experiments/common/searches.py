@@ -13,7 +13,7 @@ from cocco.exploration.answers.result import Result
 from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
 CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price

@@ -19,7 +19,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.common.published import with_paper
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.partition.partition import Partition, connected_parts
 from simulator.technology import KiB, MiB
 

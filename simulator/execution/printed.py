@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from simulator.accelerator import Accelerator
 from simulator.chip.logic import Logic
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.execution.count import layer_facts as facts
 from simulator.execution.count.checks import Check, Number
 from simulator.execution.count.count import kept_bytes

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from simulator.accelerator import Accelerator
-from simulator.evaluate import summarize
+from simulator.evaluation import summarize
 from simulator.execution.claims import plan_of
 from simulator.execution.cores import derive_team, run_team
 from simulator.execution.cores.addressed import AddressedCores

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from simulator.evaluate import Evaluation, check_evaluation
+from simulator.evaluation import Evaluation, check_evaluation
 from simulator.timing import Simulation, Slice, Use
 from simulator.views.occupancy import rows_of
 from workloads.network.network import Network

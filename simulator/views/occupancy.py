@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.evaluate import Evaluation, check_evaluation
+from simulator.evaluation import Evaluation, check_evaluation
 from workloads.network.network import Network
 
 

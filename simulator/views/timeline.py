@@ -13,7 +13,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from simulator.evaluate import Evaluation, check_evaluation
+from simulator.evaluation import Evaluation, check_evaluation
 from simulator.subgraph_cost import SubgraphCost
 from simulator.technology import Rate
 from simulator.views.occupancy import Occupancy, occupancies

@@ -15,7 +15,7 @@ from experiments.common.least_traffic import plan_of, rounded
 from experiments.traffic_tables import PAGES
 from simulator.accelerator import Accelerator
 from simulator.chip.logic import FIT_MM2, NVDLA, TO_12_NM
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.technology import KiB
 
 PAGE = Path(__file__).parents[2] / "docs" / "experiments.md"

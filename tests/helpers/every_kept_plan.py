@@ -10,7 +10,7 @@ from itertools import product
 from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator.accelerator import Accelerator
 from simulator.connected import Connected
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.metrics import METRIC_NAMES
 from simulator.partition.intervals import Span, Uses
 from simulator.partition.partition import Partition

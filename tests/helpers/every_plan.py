@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from cocco.problem.space import Space
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.partition.partition import Partition, PartitionError
 from workloads.network.network import Network
 

@@ -51,11 +51,27 @@ def _finish(b: Builder, x: str) -> Network:
 
 def _wiring(nodes: int, seed: int, stage: int) -> list[tuple[int, int]]:
     """Edges (lower, higher) of a connected Watts-Strogatz graph, its own for each seed and stage."""
-    import networkx
-
     rng = random.Random(f"randwire {seed} {stage}")
-    graph = networkx.connected_watts_strogatz_graph(nodes, NEIGHBOURS, REWIRE, tries=200, seed=rng)
-    return sorted((min(edge), max(edge)) for edge in graph.edges)
+    while True:
+        edges = _watts_strogatz(nodes, rng)
+        reached = {0}
+        while more := {node for edge in edges if not reached.isdisjoint(edge) for node in edge} - reached:
+            reached |= more
+        if len(reached) == nodes:
+            return sorted(edges)
+
+
+def _watts_strogatz(nodes: int, rng: random.Random) -> set[tuple[int, int]]:
+    """A ring of nodes joined with their nearest; some edges get a new end, where there is no edge yet."""
+    ring = [(u, (u + step) % nodes) for step in range(1, NEIGHBOURS // 2 + 1) for u in range(nodes)]
+    edges = {(min(edge), max(edge)) for edge in ring}
+    for u, v in ring:
+        if rng.random() < REWIRE:
+            while (w := rng.choice(range(nodes))) == u or (min(u, w), max(u, w)) in edges:
+                pass
+            edges.remove((min(u, v), max(u, v)))
+            edges.add((min(u, w), max(u, w)))
+    return edges
 
 
 def _stage(b: Builder, name: str, x: str, channels: int, nodes: int, edges: list[tuple[int, int]]) -> str:

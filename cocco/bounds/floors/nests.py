@@ -17,9 +17,9 @@ from cocco.problem.floor import floor_of_all
 from cocco.problem.problem import Problem, part_of
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import first_of, twin_of
-from simulator.accelerator import MAX_CAPACITY
 from simulator.model.cost import Totals, total
 from simulator.model.pricing import Price, SubgraphModel
+from simulator.sizes import MAX_CAPACITY
 
 Group = tuple[int, ...]
 Number = TypeVar("Number", int, float)

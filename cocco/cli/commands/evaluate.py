@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cocco.allocation.address_map import AddressMap, address_map
 from cocco.cli.options.hardware import accelerator_of
 from cocco.cli.options.options import (
     add_addresses,
@@ -30,25 +29,24 @@ from cocco.cli.options.usage import Parser, UsageError, old_spelling
 from cocco.cli.running.opinion import SecondOpinion, add_prove, second_opinion_of
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
 from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
-from cocco.latency.places import Places, places_of
-from cocco.output.folders.written.addresses import write_table
 from cocco.output.folders.written.ready import ready_files
 from cocco.output.text.plans.addresses import map_text, places_text
 from cocco.output.text.plans.evaluation import evaluation_text
 from cocco.output.text.plans.explanation import explanation_text
 from cocco.output.text.plans.kept import choice_text
 from cocco.output.text.plans.verification import AT_ADDRESSES, IN_REGIONS, verification_text
-from cocco.plans.explain import Explanation, explain
-from cocco.plans.keeping import KeptChoice
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.partition.partition import Partition
-from simulator.views.chrome_trace import chrome_trace
 from workloads.files import write_atomic
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.allocation.address_map import AddressMap
+    from cocco.latency.places import Places
     from cocco.output.folders.verified.verify_run import CheckedRun
+    from cocco.plans.explain import Explanation
+    from cocco.plans.keeping import KeptChoice
     from simulator.execution import Verification
 
 
@@ -156,6 +154,8 @@ def run(options: Namespace) -> int:
         found = _ask(options, network, partition, accelerator)._replace(choice=choice, checked=checked)
         found = found._replace(opinion=second_opinion_of(options, plan, network, found.evaluation))
         if table and found.addresses:
+            from cocco.output.folders.written.addresses import write_table
+
             write_table(table, found.addresses)
         if output:
             found.evaluation.plan.save(output, accelerator)
@@ -199,13 +199,18 @@ def _partition(
 def _ask(options: Namespace, network: Network, partition: Partition, accelerator: Accelerator) -> Answer:
     rule = options.tile_rule
     evaluation = evaluate(network, partition, accelerator, rule)
-    explanation = None
+    explanation = addresses = places = verification = None
     if options.explain:
+        from cocco.plans.explain import explain
+
         kept = True if options.keep == "auto" else None
         explanation = explain(network, partition, accelerator, tile_rule=rule, kept=kept)
-    addresses = address_map(network, partition, accelerator, rule) if options.addresses else None
-    places = places_of(evaluation.simulation) if options.addresses and evaluation.fits else None
-    verification = None
+    if options.addresses:
+        from cocco.allocation.address_map import address_map
+        from cocco.latency.places import places_of
+
+        addresses = address_map(network, partition, accelerator, rule)
+        places = places_of(evaluation.simulation) if evaluation.fits else None
     if options.verify and evaluation.fits:
         verification = _verify(options, network, partition, accelerator, addresses, places)
     return Answer(evaluation, explanation, addresses, verification, places=places)
@@ -233,6 +238,8 @@ def _verify(
 
 def _write_trace(path: Path, network: Network, evaluation: Evaluation) -> None:
     if evaluation.fits:
+        from simulator.views.chrome_trace import chrome_trace
+
         write_atomic(path, json.dumps(chrome_trace(network, evaluation), allow_nan=False))
         print(f"cocco: trace written to {path}", file=sys.stderr)
     else:

@@ -6,7 +6,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cocco.cli.options import values
 from cocco.cli.options.hardware import flag
@@ -28,28 +28,24 @@ from cocco.cli.options.options import (
 from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.chips import add_axes, explore_axes
-from cocco.cli.running.fronts import search_front
 from cocco.cli.running.plans import add_start, start_of
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.resume import add_resume
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
-from cocco.exploration.answers.limited import Limited
-from cocco.exploration.answers.result import Result
-from cocco.exploration.compromise import Compromise, compromise
-from cocco.exploration.cores import CoresAxis, explore_cores
 from cocco.exploration.explore import explore
-from cocco.exploration.limits import minimize
 from cocco.output.folders.written import addresses
-from cocco.output.folders.written import cores as cores_folder
 from cocco.output.folders.written import run as run_folder
-from cocco.output.folders.written.about import address_names, partition_names
+from cocco.output.folders.written.about import address_names, folder_of, partition_names
 from cocco.output.text.plans.addresses import changes_text, height_text, map_text
-from cocco.output.text.searches.cores import cores_text
-from cocco.output.text.searches.front import limited_text
 from cocco.output.text.searches.search import explore_text
 from simulator.hardware_files import MACHINE
+
+if TYPE_CHECKING:
+    from cocco.exploration.answers.result import Result
+    from cocco.exploration.compromise import Compromise
+    from cocco.exploration.cores import CoresAxis
 
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
@@ -148,6 +144,8 @@ def _explore(asked: Asked, question: dict[str, Any], initial: Any) -> int:
     def find(progress: Progress | None) -> Result:
         result = explore(networks, **question, initial=initial, progress=progress)
         if options.compare:
+            from cocco.exploration.compromise import compromise
+
             try:
                 paid.extend(compromise(result, networks, **question))
             except KeyboardInterrupt:
@@ -163,10 +161,12 @@ def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], resul
     options, networks, folder = asked.options, asked.networks, asked.folder
     is_kept = any(plan.keep for plan in result.plans)
     maps = addresses.maps_of(networks, result) if result.plans and (options.addresses or is_kept) else []
-    content = result.to_json() | {"verified": None}  # nothing was executed yet
-    if paid:
-        content["compromise"] = [each.to_json() for each in paid]
-    content = addresses.with_maps(content, maps)
+
+    def content() -> dict[str, Any]:
+        found = result.to_json() | {"verified": None}  # nothing was executed yet
+        if paid:
+            found["compromise"] = [each.to_json() for each in paid]
+        return addresses.with_maps(found, maps)
 
     def text() -> str:
         shown = map_text if options.addresses else height_text
@@ -175,7 +175,7 @@ def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], resul
     def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
             return []
-        told = asked.about(settings, result, content, seconds)
+        told = asked.about(settings, result, content(), seconds)
         return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
@@ -192,11 +192,15 @@ def _check_cores(options: Namespace) -> None:
 
 def _explore_cores(asked: Asked, question: dict[str, Any], initial: Any) -> int:
     """Search for each of several numbers of cores."""
+    from cocco.exploration.cores import explore_cores
+    from cocco.output.folders.written import cores as cores_folder
+    from cocco.output.text.searches.cores import cores_text
+
     counts, workers, folder = question.pop("cores"), question.pop("workers"), asked.folder
     del question["dask"]
     check_folder(asked.options, folder, None)
     for each in counts:
-        inner = folder and folder / cores_folder.folder_of(each)
+        inner = folder and folder / folder_of(each)
         check_folder(asked.options, inner, asked.settings(SETTINGS, cores=each))
 
     def find(progress: Progress | None) -> CoresAxis:
@@ -214,12 +218,17 @@ def _explore_cores(asked: Asked, question: dict[str, Any], initial: Any) -> int:
 
             return cores_folder.save(folder, axis, said, is_stopped)
 
-        return ShownAnswer(axis.to_json(), lambda: cores_text(axis), save)
+        return ShownAnswer(axis.to_json, lambda: cores_text(axis), save)
 
     return asked.search(cores_folder.FILES, find, show, "best {:.6g}", initial)
 
 
 def _explore_limited(options: Namespace) -> int:
+    from cocco.cli.running.fronts import search_front
+    from cocco.exploration.answers.limited import Limited
+    from cocco.exploration.limits import minimize
+    from cocco.output.text.searches.front import limited_text
+
     if options.minimize is None:
         raise UsageError("--limit needs --minimize: the criterion to minimize under the limits")
     if not options.limits:

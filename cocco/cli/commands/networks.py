@@ -9,7 +9,7 @@ from cocco.cli.options.networks import counts
 from cocco.cli.options.options import add_json
 from cocco.cli.options.output import print_answer
 from cocco.cli.options.usage import Parser
-from cocco.output.text.plans.evaluation import networks_table
+from cocco.output.text.layout.numbers import table
 
 
 def add_options(parser: Parser) -> None:
@@ -21,5 +21,7 @@ def run(options: Namespace) -> int:
     """Print the counts of each network."""
     found = [workloads.load(name) for name in workloads.names()]
     rows = [counts(network, len(network.layers)) for network in found]
-    print_answer(options, lambda: {"networks": rows}, lambda: networks_table(found))
+    heads = ("network", "layers", "edges", "GMAC", "weights (million bytes)")
+    cells = [(*each, f"{macs / 1e9:.2f}", f"{size / 1e6:.1f}") for *each, macs, size in (row.values() for row in rows)]
+    print_answer(options, lambda: {"networks": rows}, lambda: table(heads, cells))
     return 0

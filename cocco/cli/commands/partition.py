@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import accelerator_of
@@ -105,8 +106,10 @@ def run(options: Namespace) -> int:
             lies = [*map(height_text, maps), *([places_text(places)] if is_run else [])]
             return "\n\n".join([partition_text(result, [network]), *lies, *changes_text(result)])
 
-        content = addresses.with_maps(result.to_json() | {"verified": None}, maps)
-        content |= {"places": places.to_json()} if places else {}
+        def content() -> dict[str, Any]:
+            found = addresses.with_maps(result.to_json() | {"verified": None}, maps)
+            return found | ({"places": places.to_json()} if places else {})
+
         proofs = [proof(options, options.network, result, output)] if output and result.plans else []
         return ShownAnswer(content, text, save, proofs)
 

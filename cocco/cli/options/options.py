@@ -12,9 +12,6 @@ from cocco.cli.options.of_methods import Of
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
-from simulator.accelerator import PLANS
-from simulator.chip.logic import PRESETS
-from simulator.connected import CONNECTED
 from simulator.metrics import METRIC_NAMES
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
@@ -139,6 +136,10 @@ def add_count(parser: Parser) -> None:
 
 def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     """Add cores, batch and the rules of the model; cores_axis: whether several numbers of cores may be given."""
+    from simulator.accelerator import PLANS
+    from simulator.chip.logic import PRESETS
+    from simulator.connected import CONNECTED
+
     group = parser.add_argument_group("machine and model")
     group.add_argument(
         "--hardware", metavar="FILE|DIR", dest="hardware_file",

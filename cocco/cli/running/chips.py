@@ -120,6 +120,6 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
             f"cocco evaluate {name} --partition {path} --hardware {chip} --verify" if folder else ""
             for name, _, path in zip(options.networks, found.plans, paths)
         ]  # fmt: skip
-        return ShownAnswer(content, lambda: chips_text(found), save, proofs)
+        return ShownAnswer(lambda: content, lambda: chips_text(found), save, proofs)
 
     return asked.search(folder_of_chips.file_names(names), find, show, "best {:.6g}")

@@ -31,13 +31,12 @@ def search_front(
         return found
 
     def show(found: Front | Limited) -> ShownAnswer:
-        content = to_json(found)
-
         def save(seconds: float, is_stopped: bool) -> Any:
             if asked.folder is None or found.lacking:
                 return []
-            return front_folder.save(asked.folder, found, asked.about(settings, found, content, seconds), is_stopped)
+            about = asked.about(settings, found, to_json(found), seconds)
+            return front_folder.save(asked.folder, found, about, is_stopped)
 
-        return ShownAnswer(content, lambda: text(found), save)
+        return ShownAnswer(lambda: to_json(found), lambda: text(found), save)
 
     return asked.search(front_folder.FILES, find, show, "{} points on the front")

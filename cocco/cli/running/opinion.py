@@ -15,7 +15,7 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.searches.opinion import opinion_text
 from cocco.second_opinion import MOST_STEPS, Opinion, Prover, second_opinion
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.hardware_files import BUFFERS
 from simulator.partition.partition import Partition
 from workloads.network.network import Network

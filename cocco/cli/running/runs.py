@@ -35,11 +35,11 @@ def is_run(text: str) -> bool:
 
 def settle_plans(options: Namespace) -> Accelerator | None:
     """Put what each plan of the command line was made for into options.made, and return what all of them agree on."""
-    from cocco.output.folders.verified.made_for import RunFolder, made_for
-
     options.made = {}
     for word in dict.fromkeys(_plans(options)):
         if word != LAYERWISE:
+            from cocco.output.folders.verified.made_for import RunFolder, made_for
+
             path = Path(word)
             if not path.suffix and not path.exists():
                 raise UsageError(
@@ -166,8 +166,6 @@ def machine_notes(options: Namespace) -> list[str]:
 
 def hardware_notes(options: Namespace, accelerator: Accelerator) -> list[str]:
     """Return which hardware was priced, where the command line does not say it, and which plans are of another."""
-    from cocco.output.folders.verified.made_for import differences
-
     shown = f"{buffers(accelerator)}{machine(accelerator)}"
     made = {word: each for word, each in options.made.items() if each is not None}
     others = {word: each for word, each in made.items() if each != accelerator}
@@ -177,5 +175,9 @@ def hardware_notes(options: Namespace, accelerator: Accelerator) -> list[str]:
     elif not options.file_buffers and not any(name in options.given for name in PAPER_BUFFERS | {"shared_buffer": 0}):
         options_given = "no buffer option given" if options.given or options.hardware_file else "no option given"
         found.append(f"hardware: default, {options_given}: {shown}")
-    changes = ((word, ", ".join(differences(each, accelerator))) for word, each in others.items())
-    return found + [f"{word} was made for other hardware; priced with {changed}" for word, changed in changes]
+    if others:
+        from cocco.output.folders.verified.made_for import differences
+
+        changes = ((word, ", ".join(differences(each, accelerator))) for word, each in others.items())
+        found += [f"{word} was made for other hardware; priced with {changed}" for word, changed in changes]
+    return found

@@ -9,9 +9,8 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cocco.chips.answer import ChipsAnswer
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import MAPPER, machine_of, space_of
 from cocco.cli.options.networks import load
@@ -21,24 +20,28 @@ from cocco.cli.running.interrupts import STOPPED
 from cocco.cli.running.progress import shown as progress_shown
 from cocco.cli.running.resume import Resumed
 from cocco.effort.stages import watched_by
-from cocco.exploration.answers.front import Front
-from cocco.exploration.answers.limited import Limited
 from cocco.exploration.answers.result import Result
-from cocco.exploration.cores import CoresAxis
 from cocco.output.folders.written.about import About, versions
 from cocco.output.folders.written.ready import ready
 from cocco.output.text.searches.search import work_of
 from cocco.problem.space import Space
 from workloads.network.network import Network
 
-Found = Result | Front | Limited | CoresAxis | ChipsAnswer
+if TYPE_CHECKING:
+    from cocco.chips.answer import ChipsAnswer
+    from cocco.exploration.answers.front import Front
+    from cocco.exploration.answers.limited import Limited
+    from cocco.exploration.cores import CoresAxis
+
+    Found = Result | Front | Limited | CoresAxis | ChipsAnswer
+
 Progress = Callable[[int, int, Any], None]
 
 
 class ShownAnswer(NamedTuple):
     """How an answer is shown and saved."""
 
-    content: dict[str, Any]  #: what --json prints
+    content: Callable[[], dict[str, Any]]  #: what --json prints
     text: Callable[[], str]
     save: Callable[[float, bool], Sequence[Path]]
     """Writes the files and returns their paths; takes the seconds of the search, and whether Ctrl-C ended it."""
@@ -60,6 +63,8 @@ def run_search(
     the bar says what was found so far. resumed: the steps of a search that can go on where it was killed.
     """
     written: Sequence[Path] = ()
+    if folder:
+        import pandas  # noqa: F401, for its tables: half imported, after Ctrl-C, it cannot be imported again
     with ready(folder, files) if folder else nullcontext():
         steps = resumed() if resumed is not None else None
         start = time.monotonic()
@@ -76,7 +81,7 @@ def run_search(
             if folder:
                 written = shown.save(seconds, is_stopped)
         finally:
-            print_answer(options, lambda: shown.content, shown.text)
+            print_answer(options, shown.content, shown.text)
         if steps is not None and not is_stopped:
             steps.end()
     if written:

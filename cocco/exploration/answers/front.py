@@ -19,7 +19,7 @@ from cocco.problem.dominance import front_of
 from cocco.problem.exchange import cheapest
 from cocco.problem.space import Space
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:

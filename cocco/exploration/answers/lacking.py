@@ -9,7 +9,7 @@ from typing import Any
 
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 from simulator.views.least_capacity import least_capacity
 

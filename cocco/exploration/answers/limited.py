@@ -14,7 +14,7 @@ from cocco.exploration.answers.lacking import lacking_json
 from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.space import Space
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 
 if TYPE_CHECKING:
     import pandas

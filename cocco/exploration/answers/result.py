@@ -20,7 +20,7 @@ from cocco.problem.objective import Objective
 from cocco.problem.space import Space
 from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from cocco.exploration.answers.ranges import MARGINS, Candidate, Ranges, Terms
 from cocco.exploration.answers.result import Result
 from cocco.exploration.memories.solved import Memories, Solved
 from cocco.problem.problem import Problem
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
 CARRIED = 4  #: sizes on each side in which the answer's plans are priced; our choice: each takes up to a second
@@ -225,9 +225,8 @@ def _candidate(problem: Problem, memory: Memory, bound: float) -> Candidate:
 
 def _samples(problem: Problem, result: Result) -> Iterator[tuple[Memory, float, float]]:
     """Yield the cheapest sample of each size that a search priced, with its value and cost."""
-    points, names = result.points, [f"{name}_bytes" for name in problem.buffers]
-    points = points[points["cost"] < float("inf")]
     places = [{size: i for i, size in enumerate(sizes)} for sizes in problem.candidates]
-    for _, row in points.loc[points.groupby(names)["cost"].idxmin()].iterrows():
-        memory = tuple(place[int(row[name])] for place, name in zip(places, names))
-        yield memory, float(row["value"]), float(row["cost"])
+    for row in result.seen.cheapest():
+        if row["cost"] < math.inf:
+            memory = tuple(place[row[f"{name}_bytes"]] for place, name in zip(places, problem.buffers))
+            yield memory, row["value"], row["cost"]

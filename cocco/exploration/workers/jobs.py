@@ -12,8 +12,6 @@ from contextlib import ExitStack, contextmanager
 from cocco.effort.effort import Effort
 from cocco.effort.stages import watched_by
 from cocco.effort.work_units import Jobs, shared_out
-from cocco.exploration.workers.machines import Machines
-from cocco.exploration.workers.processes import Processes
 
 
 @contextmanager
@@ -29,5 +27,9 @@ def helped(effort: Effort) -> Iterator[None]:
 def _jobs(effort: Effort, stack: ExitStack) -> Jobs:
     """Return the function that has workers compute a function for many arguments in parallel."""
     if effort.dask is not None:
+        from cocco.exploration.workers.machines import Machines
+
         return Machines(effort.dask, stack).run
+    from cocco.exploration.workers.processes import Processes
+
     return Processes(effort.workers, stack).run

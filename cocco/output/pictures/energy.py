@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
 from cocco.output.text.plans.evaluation import ENERGY_PARTS
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from simulator.model.cost import EnergyBreakdown
 from simulator.units import ENERGY
 

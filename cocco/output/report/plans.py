@@ -20,7 +20,7 @@ from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns, capacity
 from cocco.problem.criteria import CRITERIA, METRICS
 from simulator.accelerator import Accelerator, Machine
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import clipped

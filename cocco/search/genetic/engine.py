@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
 
 import numpy as np
@@ -127,7 +126,11 @@ class FastEngine:
         self.problem = problem
         self.settings = settings
         self.compiled = Compiled(problem, settings, threads)
-        self.pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        self.pool = None
+        if threads > 1:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self.pool = ThreadPoolExecutor(threads)
         readable = ReferenceEngine(problem, settings)
         self._breed, self._price = first_of(self._breed_all, readable.breed), first_of(self._price_all, readable.price)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from cocco.effort.effort import Progress
@@ -57,7 +56,7 @@ def genetic(
             most = _generations(settings, islands, parents, trace.left, trace.samples - spent)
             if most:
                 stale = at.generation - at.improved
-                made = engine.evolve(seed, at.generation, parents, most, stale, _least(trace))
+                made = engine.evolve(seed, at.generation, parents, most, stale, trace.least)
                 if made is not None:
                     trace.record_all(made)
                     at.population, at.generation = made.population, at.generation + len(made.costs)
@@ -84,10 +83,6 @@ def genetic(
     if left is not None:
         left += [last, *islands.kept]
     return trace
-
-
-def _least(trace: Trace) -> float:
-    return trace.best.cost if len(trace.hall) else math.inf
 
 
 def _generations(settings: Settings, islands: Islands, parents: Population, left: int, samples: int) -> int:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from deap import tools
 
 from cocco.candidates.genome import Genome
 from cocco.effort.effort import Progress
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.genetic.generations import Generations, of_one
-from cocco.search.genetic.individual import Individual
 from cocco.search.genetic.population import Population
 from cocco.search.pricing.genomes import Sample
 from cocco.search.pricing.samples import Rows, Seen
@@ -39,7 +38,7 @@ class Trace:
         self.progress = progress
         self.engine = engine
         self.is_stopped = False
-        self.hall = tools.HallOfFame(1)
+        self._best: Sample | None = None
         self._open: list[Sample] = []
         self._closed = 0
         none = {name: np.empty(0, kind) for name, kind in SAMPLE.items()}
@@ -59,7 +58,13 @@ class Trace:
     @property
     def best(self) -> Sample:
         """The cheapest sample; of equally cheap ones the first."""
-        return self.hall[0].sample
+        assert self._best is not None
+        return self._best
+
+    @property
+    def least(self) -> float:
+        """The cost of the best, inf before the first sample."""
+        return math.inf if self._best is None else self._best.cost
 
     def spend(self, samples: int) -> None:
         """Count work that leaves no sample behind, such as that of founders."""
@@ -70,9 +75,9 @@ class Trace:
         self._open.append(sample)
 
     def offer(self, sample: Sample) -> None:
-        """Take a genome that is not a sample of this search as the best, if it is cheaper."""
-        if sample.cost < self.best.cost:
-            self.hall.update([Champion(sample)])
+        """Take a genome, which may be no sample of this search, as the best, if it is the first or cheaper."""
+        if self._best is None or sample.cost < self._best.cost:
+            self._best = sample
 
     def close(self) -> None:
         """End the generation of the samples since the last one."""
@@ -83,7 +88,7 @@ class Trace:
     def record(self, added: Population, population: Population) -> None:
         """Keep a generation: the samples priced, and the population of these and the previous elite."""
         first = int(added.cost.argmin())
-        is_better = not len(self.hall) or added.cost[first] < self.best.cost
+        is_better = self._best is None or added.cost[first] < self._best.cost
         best = added.sample(first, len(self.problem.buffers)) if is_better else None
         self.record_all(of_one(added, population, best))
 
@@ -92,15 +97,14 @@ class Trace:
         made, costs = generations.made, generations.costs
         first, each = self._generations.count, len(made.cost) // len(costs)
         least = np.minimum.accumulate(made.cost.reshape(len(costs), each).min(axis=1))
-        if len(self.hall):
-            least = np.minimum(least, self.best.cost)
+        least = np.minimum(least, self.least)
         with np.errstate(invalid="ignore"):  # of costs that are infinite there is no deviation
             deviations = costs.std(axis=1)
         numbers = np.arange(first, first + len(costs))
         samples = np.arange(self._closed + 1, self._closed + len(made.cost) + 1)
         capacities = made.capacities[:, : len(self.problem.buffers)]
         if generations.best is not None:  # from here on all together: the user may stop the search anywhere
-            self.hall.update([Champion(generations.best)])
+            self.offer(generations.best)
         self._rows.append(samples, np.repeat(numbers, each), made.subgraphs, made.value, made.cost, capacities)
         self._generations.append(
             numbers, samples[each - 1 :: each], least, costs.min(axis=1), costs.mean(axis=1), deviations,
@@ -116,11 +120,11 @@ class Trace:
         rows, told = later._rows.columns, later._generations.columns
         rows |= {"number": rows["number"] + before, "generation": rows["generation"] + generations}
         told |= {"generation": told["generation"] + generations, "samples": told["samples"] + before}
-        if len(self.hall):
-            told["best_cost"] = np.minimum(told["best_cost"], self.best.cost)
+        told["best_cost"] = np.minimum(told["best_cost"], self.least)
         self._rows.append(*rows.values())
         self._generations.append(*told.values())
-        self.hall.update(later.hall)
+        if later._best is not None:
+            self.offer(later._best)
         self._closed += later.samples
         self.is_stopped = later.is_stopped
 
@@ -137,7 +141,7 @@ class Trace:
     def restore(self, plain: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> None:
         """Become the trace with this state."""
         labels, capacities, value, cost = plain["best"]
-        self.hall.update([Champion(Sample(Genome(labels, tuple(capacities)), value, cost))])
+        self.offer(Sample(Genome(labels, tuple(capacities)), value, cost))
         self._rows = Rows({name: arrays[f"samples_{name}"] for name in self._rows.columns})
         self._generations = Rows({name: arrays[f"generations_{name}"] for name in self._generations.columns})
         self._closed = plain["samples"]
@@ -153,11 +157,3 @@ class Trace:
         return Seen(
             self._rows.columns, self._generations.columns, self.problem.accelerator, self.problem.buffers
         )  # fmt: skip
-
-
-class Champion(Individual):
-    """The individual of a sample, in the form that the hall of fame keeps."""
-
-    def __init__(self, sample: Sample) -> None:
-        super().__init__(sample.genome, sample.cost)
-        self.sample = sample

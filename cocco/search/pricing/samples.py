@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -69,6 +69,19 @@ class Seen:
         """
         import pandas
 
+        return pandas.DataFrame(self.columns, copy=False)  # there may be millions
+
+    def cheapest(self) -> list[dict[str, Any]]:
+        """The row of the cheapest sample of each size, the first of several, in the order of the sizes."""
+        columns = self.columns
+        sizes = [column for name, column in columns.items() if name.endswith("_bytes")]
+        order = np.lexsort((columns["cost"], *reversed(sizes)))
+        is_first = np.any([np.diff(size[order], prepend=-1) for size in sizes], axis=0)
+        return [{name: column[i].item() for name, column in columns.items()} for i in order[is_first]]
+
+    @cached_property
+    def columns(self) -> dict[str, np.ndarray]:
+        """The columns of `points` by name."""
         of, machine, buffers = self.samples, self.machine, self.buffers
         names = ("shared_buffer",) if machine.is_shared else ("global_buffer", "weight_buffer")
         columns = {"sample": of["number"], "generation": of["generation"]}
@@ -77,4 +90,4 @@ class Seen:
             columns[f"{name}_bytes"] = np.array(buffers.get(name, [getattr(machine, name)]))[chosen]
         columns |= {name: of[name] for name in ("subgraphs", "value", "cost")}
         columns["best_cost"] = np.minimum.accumulate(of["cost"])
-        return pandas.DataFrame(columns, copy=False)  # there may be millions
+        return columns

@@ -16,7 +16,7 @@ from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.window import Place
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.technology import KiB
 from tests.helpers.many_alike import many
 from tests.helpers.parts import in_parts

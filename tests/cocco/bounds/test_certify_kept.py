@@ -100,8 +100,8 @@ def check_space(seed: int) -> tuple[int, int]:
 
 
 def test_no_bound_is_above_the_cheapest_plan_in_any_memory():
-    counts = [check_space(seed) for seed in range(30)]
-    assert sum(count for count, _ in counts) > 60 and sum(better for _, better in counts) > 3
+    counts = [check_space(seed) for seed in range(15)]
+    assert sum(count for count, _ in counts) > 30 and sum(better for _, better in counts) > 2
 
 
 @pytest.mark.slow
@@ -309,8 +309,8 @@ def check_steps(seed: int) -> tuple[int, int, int]:
 
 
 def test_no_step_pays_less_than_the_oracle_says():
-    several, alone, beyond = map(sum, zip(*[check_steps(seed) for seed in range(60)]))
-    assert several > 100 and alone > 100 and beyond > 20
+    several, alone, beyond = map(sum, zip(*[check_steps(seed) for seed in range(30)]))
+    assert several > 50 and alone > 50 and beyond > 10
 
 
 @pytest.mark.slow
@@ -439,8 +439,8 @@ def check_forks(seed: int) -> tuple[bool, bool]:
 
 
 def test_no_bound_is_above_the_optimum_of_networks_with_forks():
-    counts = [check_forks(seed) for seed in (80296, 80325, *range(30))]  # the first two: tolls are no whole tensors
-    assert sum(is_more for is_more, _ in counts) > 10 and sum(is_seen for _, is_seen in counts) > 5
+    counts = [check_forks(seed) for seed in (80296, 80325, *range(15))]  # the first two: tolls are no whole tensors
+    assert sum(is_more for is_more, _ in counts) > 5 and sum(is_seen for _, is_seen in counts) > 3
 
 
 def in_scopes(monkeypatch: pytest.MonkeyPatch, repairs: bool) -> None:

@@ -10,6 +10,8 @@ import workloads
 from tests.helpers.command_line import answer, cocco
 from tests.helpers.search_graphs import chain
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SEARCH = ("--samples", "60", "--effort", "quick")
 
 

@@ -11,6 +11,8 @@ import pytest
 
 from tests.helpers.command_line import assert_malformed, cocco, write_json
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 EVALUATE = ("evaluate", "vgg16", "--partition", "layerwise")
 PARTITION = ("partition", "vgg16", "--samples", "10")
 SCHEDULE = ("schedule", "vgg16", "--scratchpad", "half")

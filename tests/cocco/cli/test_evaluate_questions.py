@@ -12,6 +12,8 @@ from cocco.cli import main
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 QUESTIONS = ("--explain", "--addresses", "--verify", "--trace")
 COMBINATIONS = [
     [name for name, is_asked in zip(QUESTIONS, asked) if is_asked] for asked in product((False, True), repeat=4)

@@ -6,6 +6,8 @@ import pytest
 
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHIP = ("--shared-buffer", "1MB")
 
 

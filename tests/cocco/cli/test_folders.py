@@ -13,6 +13,8 @@ import pytest
 from cocco.cli import main
 from tests.helpers.command_line import ENVIRONMENT, assert_malformed, cocco
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 EXPLORE = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--samples", 40, "--method", "ga", "--keep", "none", "-o")
 PARETO = ("pareto", "vgg16", "--samples", 40, "--keep", "none", "-o")
 
@@ -101,6 +103,7 @@ def fill(most: int, words: tuple[object, ...], folder: Path) -> str:
     return finished.stderr.splitlines()[-1]
 
 
+@pytest.mark.usefixtures("with_pictures")
 @pytest.mark.parametrize("name", ["result.json", "samples.png"])
 def test_a_full_disk_leaves_the_run_that_was_there_or_none(run: Path, tmp_path: Path, name: str):
     """Files of one run never stand beside those of another, and a part of a run is no run."""

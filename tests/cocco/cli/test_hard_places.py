@@ -16,6 +16,8 @@ from cocco.cli import main
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 LARGE = 10**400
 EVALUATE = ("evaluate", "vgg16", "--partition")
 

@@ -9,6 +9,8 @@ import pytest
 
 from tests.helpers.command_line import answer, assert_malformed, cocco, write_json
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHIP = ("--shared-buffer", "1MB")
 BLOCKS = [["conv1", "pool1"], ["s1b1_*"], ["s1b2_a..s1b2_c"], ["s1b2_add"]]
 

@@ -12,6 +12,8 @@ from simulator import Accelerator, MiB, Partition, evaluate
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from workloads import Builder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SMALL = ("evaluate", "gpt2", "--layers", 1, "--length", 64, "--partition", "layerwise", "--shared-buffer", "1MB")
 
 

@@ -13,6 +13,8 @@ from simulator.memory.reading import find_table, read_table
 from simulator.technology import UNSAID
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 PRINTED = """    Cycle time (ns):  0.513812
     Total dynamic read energy per access (nJ): 0.105082
     Total dynamic write energy per access (nJ): 0.122630

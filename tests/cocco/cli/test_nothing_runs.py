@@ -9,6 +9,8 @@ from simulator import Partition, least_capacity
 from tests.helpers.command_line import answer, cocco
 from tests.helpers.search_graphs import chain
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 LOW = ("--range", "5:15:5")
 COMMANDS = {
     "partition": ("partition", "--shared-buffer", 15),

@@ -10,6 +10,8 @@ import pytest
 from tests.helpers.command_line import ENVIRONMENT, answer, assert_malformed, cocco
 from tests.helpers.onnx_graphs import LIGHT, Graph, TensorProto, helper
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 def plain(folder):
     """A convolution and its activation."""

@@ -13,7 +13,9 @@ import pytest
 from cocco.cli import main
 from tests.helpers.command_line import answer, assert_malformed, cocco, write_json
 
-PARETO = ("pareto", "vgg16", "--samples", "300")
+pytestmark = pytest.mark.usefixtures("undrawn")
+
+PARETO = ("pareto", "vgg16", "--samples", "300", "--range", "256KB:2048KB:256KB")
 FILES = {"result.json", "pareto.csv", "samples.csv", "pareto.png", "pareto.svg", "partitions"}
 
 
@@ -39,6 +41,7 @@ def test_pareto_writes_a_front_whose_partitions_evaluate_to_what_it_says(tmp_pat
         assert point["capacity_bytes"] == int(row["capacity_bytes"]) == int(row["shared_buffer_bytes"])
 
 
+@pytest.mark.usefixtures("with_pictures")
 def test_the_same_front_has_the_same_bytes_and_leaves_no_partition_of_a_longer_one(tmp_path: Path):
     stale = tmp_path / "a" / "partitions" / "99.json"
     stale.parent.mkdir(parents=True)
@@ -58,7 +61,7 @@ def test_pareto_of_two_networks_says_its_front_in_a_table():
 
 
 def test_the_least_capacity_under_a_latency(tmp_path: Path):
-    arguments = ("explore", "vgg16", "--samples", 400, "--minimize", "capacity")
+    arguments = ("explore", "vgg16", "--range", "256KB:1MB:64KB", "--samples", 400, "--minimize", "capacity")
     content = answer(cocco(*arguments, "--limit", "latency=24000000", "-o", tmp_path / "out", "--json"))
     assert content["latency_cycles"] == content["totals"]["latency_cycles"] <= 24e6
     assert content["capacity_bytes"] == content["shared_buffer_bytes"] == content["lower_bound"]
@@ -68,13 +71,25 @@ def test_the_least_capacity_under_a_latency(tmp_path: Path):
 
 
 def test_units_of_limits_are_understood():
-    common = ("explore", "vgg16", "--samples", 60, "--minimize", "ema", "--json", "--limit")
+    common = (
+        "explore",
+        "vgg16",
+        "--range",
+        "512KB:1MB:256KB",
+        "--samples",
+        60,
+        "--minimize",
+        "ema",
+        "--json",
+        "--limit",
+    )
     limits = answer(cocco(*common, "energy=30mJ", "--limit", "capacity=1MB", "--limit", "area=1.5mm2"))["limits"]
     assert limits == {"energy_pj": 30e9, "capacity_bytes": 2**20, "area_mm2": 1.5}
 
 
 def test_limits_that_nothing_keeps_are_an_answer_with_the_nearest():
-    arguments = ("explore", "vgg16", "--samples", 100, "--minimize", "energy", "--limit", "latency=1000")
+    arguments = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--samples", 100, "--minimize", "energy")
+    arguments += ("--limit", "latency=1000")
     content = answer(cocco(*arguments, "--json"), 1)
     assert content["status"] == "infeasible" and content["nearest"]["latency_cycles"] > 1000
     finished = cocco(*arguments)

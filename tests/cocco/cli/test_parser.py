@@ -15,7 +15,7 @@ from cocco.cli.options.parser import COMMANDS, build, parse
 from cocco.cli.options.usage import UsageError
 from tests.helpers.command_line import ROOT
 
-HEAVY = {"deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}
+HEAVY = {"asyncio", "deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}
 TABLE = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
 LOADED = """
 import sys
@@ -68,9 +68,17 @@ def test_a_line_without_command_names_them_all():
 
 @pytest.mark.parametrize("words", [("--version",), ("--help",), ("nonsense",), ()])
 def test_what_no_command_answers_imports_no_command(words: tuple[str, ...]):
-    found = loaded(*words)
+    found = loaded(*words) - {"workloads", "workloads.faces"}
     assert not HEAVY & found
     assert not [name for name in found if name.startswith(("cocco.cli.commands.", "simulator", "workloads"))]
+
+
+@pytest.mark.parametrize(
+    ("line", "needed"),
+    [("networks", ""), ("show vgg16", ""), ("evaluate vgg16 layerwise", ""), ("explore vgg16 --samples 50", "numpy")],
+)
+def test_a_command_without_tables_and_pictures_imports_no_library_for_them(line: str, needed: str):
+    assert HEAVY & loaded(*line.split()) == {*needed.split()}
 
 
 def test_allocate_imports_neither_tables_nor_pictures_nor_searches(tmp_path: Path):

@@ -14,6 +14,8 @@ from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.pages import page_of
 from tests.helpers.tiny_network import write_tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHIP = ("--shared-buffer", "24KB")
 SPACE = ("--range", "16KB:48KB:16KB", "--samples", 100)
 PAPER = ["held subgraphs", "single layers in loop orders", "connected by edges"]

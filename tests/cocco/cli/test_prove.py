@@ -16,6 +16,8 @@ from tests.helpers.random_graphs import random_network
 from tests.helpers.tiny_network import write_tiny
 from workloads import save
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 RANGE = ("--shared", "--range", "40KB:72KB:8KB", "--alpha", "0.005")
 PARTITIONS, EVERYTHING = (list(kinds_of_plans(Machine(), keep)) for keep in ("none", "auto"))
 

@@ -26,6 +26,8 @@ from simulator import Accelerator, Partition
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, assert_malformed, cocco, cocco_process
 from tests.helpers.search_graphs import chain
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 ASKED = ("explore", "vgg16", "--shared", "--range", "512KB:1024KB:256KB", "--metric", "ema", "--alpha", "0.05")
 KINDS = {
     "none": (*ASKED, "--samples", "2000", "--keep", "none"),

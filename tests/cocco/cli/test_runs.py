@@ -14,7 +14,10 @@ from tests.helpers.pages import data_of
 from tests.helpers.tiny_network import write_tiny
 from workloads import load
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SEARCH = ("--samples", 60, "--method", "ga", "--keep", "none")
+RANGE = ("--range", "512KB:1536KB:256KB")
 
 
 @pytest.fixture(scope="module")
@@ -22,11 +25,25 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Folders of one run on one core, one on two cores, one for two networks, one front, one of a decoding step."""
     folder = tmp_path_factory.mktemp("runs")
     for words in (
-        ("explore", "vgg16", *SEARCH, "-o", folder / "one"),
-        ("explore", "vgg16", *SEARCH, "--cores", 2, "--separate", "--seed", 5, "-o", folder / "two"),
-        ("explore", "vgg16", "googlenet", *SEARCH, "-o", folder / "both"),
-        ("pareto", "vgg16", "--samples", 40, "--keep", "none", "-o", folder / "front"),
-        ("explore", "gpt2", "--phase", "decode", "--layers", 1, *SEARCH, "-o", folder / "step"),
+        ("explore", "vgg16", *SEARCH, *RANGE, "-o", folder / "one"),
+        (
+            "explore",
+            "vgg16",
+            *SEARCH,
+            "--cores",
+            2,
+            "--separate",
+            *RANGE,
+            "--range",
+            "144KB:2304KB:720KB",
+            "--seed",
+            5,
+            "-o",
+            folder / "two",
+        ),
+        ("explore", "vgg16", "googlenet", *SEARCH, *RANGE, "-o", folder / "both"),
+        ("pareto", "vgg16", "--samples", 40, "--keep", "none", *RANGE, "-o", folder / "front"),
+        ("explore", "gpt2", "--phase", "decode", "--layers", 1, *SEARCH, *RANGE, "-o", folder / "step"),
     ):
         assert cocco(*words).returncode == 0
     return folder

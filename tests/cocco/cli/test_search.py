@@ -23,9 +23,12 @@ from cocco.output.folders.written.about import FEW_ROWS
 from simulator import Accelerator, KiB, MiB, Partition, evaluate
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, answer, assert_malformed, cocco, cocco_process
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 EVALUATION = {"network", "accelerator", "tile_rule", "totals", "subgraphs", "verified"}
 SEARCH = {"method", "metric", "seed", "samples", "status", "lower_bound", "gap", "partition"}
 EXPLORE = ("explore", "vgg16", "--shared", "--samples", "400")
+OF_FIVE = (*EXPLORE, "--range", "512KB:1536KB:256KB")
 FILES = {
     "result.json", "partition.json", "history.csv", "samples.csv",
     "cost.png", "cost.svg", "samples.png", "samples.svg",
@@ -117,7 +120,7 @@ def test_explore_writes_all_files(tmp_path: Path):
 
 
 def test_recommended_partition_runs(tmp_path: Path):
-    content = answer(cocco(*EXPLORE, "-o", "run", "--json", folder=tmp_path))
+    content = answer(cocco(*OF_FIVE, "-o", "run", "--json", folder=tmp_path))
     finished = cocco(
         "evaluate", "vgg16", "--partition", "run/partition.json", "--shared-buffer", content["shared_buffer_bytes"],
         "--verify", "--json", folder=tmp_path,
@@ -162,7 +165,7 @@ def test_names_of_network_files_cannot_leave_the_folder(tmp_path: Path):
     [("auto", "The optima of the sizes that were solved", "steps"), ("none", "cheapest samples by size", "samples")],
 )
 def test_explore_for_people_recommends_first(keep: str, table: str, work: str):
-    finished = cocco(*EXPLORE, "--keep", keep)
+    finished = cocco(*OF_FIVE, "--keep", keep)
     assert finished.returncode == 0
     first = finished.stdout.splitlines()[0]
     assert first.startswith("Build a shared buffer of ") and "mJ" in first and "ms" in first
@@ -178,8 +181,9 @@ def test_the_same_question_has_the_same_bytes():
     assert "reference" not in first  # no engine, no time, no path
 
 
+@pytest.mark.usefixtures("with_pictures")
 def test_output_and_files_of_two_runs_are_equal_but_for_the_time(tmp_path: Path):
-    first, second = (cocco_process(*EXPLORE, "-o", name, "--json", folder=tmp_path) for name in ("a", "b"))
+    first, second = (cocco_process(*OF_FIVE, "-o", name, "--json", folder=tmp_path) for name in ("a", "b"))
     assert first.returncode == second.returncode == 0
     assert first.stdout == second.stdout and "reference" not in first.stdout
     for name in FILES - {"result.json"}:
@@ -188,7 +192,7 @@ def test_output_and_files_of_two_runs_are_equal_but_for_the_time(tmp_path: Path)
 
 def test_an_existing_folder_is_written_over_where_it_is_forced(tmp_path: Path):
     for seed in (1, 2):
-        assert cocco(*EXPLORE, "--seed", seed, "-o", tmp_path, "--force").returncode == 0
+        assert cocco(*OF_FIVE, "--seed", seed, "-o", tmp_path, "--force").returncode == 0
     assert json.loads((tmp_path / "result.json").read_text())["seed"] == 2
     assert files_in(tmp_path) == FILES
 

@@ -13,6 +13,8 @@ from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.pages import data_of, page_of
 from workloads import Builder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 RANGE = ("--shared", "--range", "16KB:32KB:16KB", "--samples", 200)
 
 

@@ -14,6 +14,8 @@ from docs.command_pages import parsers
 from docs.option_table import old_spellings, options, tables
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 #: what an option takes may differ in these: which algorithms there are, a file or a folder, several numbers of cores
 DIFFERING = {
     "--method": {"choices", "help"},

@@ -15,6 +15,8 @@ from simulator.execution import verify
 from tests.helpers.command_line import answer, assert_malformed
 from tests.helpers.command_line import cocco as run
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHIP = Accelerator(shared_buffer=896 * KiB)
 
 

@@ -11,7 +11,7 @@ from cocco.exploration.question.question import Question, question_of
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 from tests.helpers.every_kept_plan import all_evaluations
 from tests.helpers.search_graphs import chain, dag
 

@@ -16,6 +16,8 @@ from cocco.exploration.cores import CoresAxis
 from cocco.output import pictures
 from tests.helpers.command_line import answer, assert_malformed, cocco
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SPACE = library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
 QUESTION = {"space": SPACE, "keep": "none", "samples": 200, "seed": 3}
 ASKED = ("--range", "256KB:1MB:256KB", "--keep", "none", "--samples", 200, "--seed", 3)

@@ -16,6 +16,8 @@ from simulator import KiB, Sram, SramRow, SramTable, Technology
 from tests.helpers.search_graphs import chain
 from workloads import Builder, Network
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 QUICK = {"samples": 200, "effort": "quick", "ranges": False}
 
 

@@ -7,7 +7,7 @@ import pytest
 import cocco
 from cocco.effort.settings import Settings
 from simulator import Technology
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
 from tests.helpers.every_plan import everything

@@ -15,13 +15,15 @@ from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as command
 from tests.helpers.search_graphs import BRANCHES, SPACE
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 TIGHT = Accelerator(global_buffer=64 * KiB, weight_buffer=72 * KiB)  #: where tiles and loop orders differ by metric
 COLUMN = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
 
 
 @pytest.mark.parametrize("metric", METRIC_NAMES)
 def test_a_plan_saved_and_loaded_costs_what_the_search_said(metric, tmp_path):
-    network = workloads.load("resnet50")
+    network = workloads.load("vgg16")
     found = cocco.partition(network, TIGHT, metric=metric, method="greedy")
     assert found.plan.metric == found.evaluation.metric == metric
     found.plan.save(tmp_path / "plan.json")
@@ -44,9 +46,9 @@ def test_each_metric_is_least_where_it_is_asked_for():
 def test_evaluate_prints_of_a_file_what_partition_printed(metric, tmp_path):
     """Without a word of the metric on its command line."""
     machine = ("--global-buffer", "64KB", "--weight-buffer", "72KB", "--json")
-    searched = ("partition", "resnet50", "--method", "greedy", "--metric", metric, "-o", "plan.json", *machine)
+    searched = ("partition", "vgg16", "--method", "greedy", "--metric", metric, "-o", "plan.json", *machine)
     first = answer(command(*searched, folder=tmp_path))
-    second = answer(command("evaluate", "resnet50", "--partition", "plan.json", *machine, folder=tmp_path))
+    second = answer(command("evaluate", "vgg16", "--partition", "plan.json", *machine, folder=tmp_path))
     assert second["metric"] == first["metric"] == metric
     assert second["totals"] == first["totals"] and second["subgraphs"] == first["subgraphs"]
     assert second["totals"][COLUMN[metric]] == first["cost"]

@@ -21,7 +21,7 @@ from cocco.search.genetic.nsga import survivors
 from cocco.search.genetic.population import Population
 from cocco.search.kernel.choice import has_kernel
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from tests.helpers.every_plan import Plan, everything
 from tests.helpers.random_problems import random_twin
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond

@@ -9,7 +9,7 @@ import pytest
 import cocco
 import workloads
 from simulator import Accelerator
-from simulator.evaluate import Evaluation
+from simulator.evaluation import Evaluation
 
 COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
 NETWORKS = ("resnet50", "googlenet", "nasnet", "vgg16", "transformer", "gpt")

@@ -19,6 +19,8 @@ from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 from workloads.errors import FileFormatError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FEW = ("--range", "32KB:128KB:32KB", "--samples", 60)
 ASKED: dict[str, tuple[object, ...]] = {
     "kept": ("explore", "tiny.json", *FEW, "--addresses"),

@@ -37,6 +37,8 @@ from cocco.problem.space import SharedBuffer
 from simulator import KiB
 from tests.helpers.tiny_network import write_tiny
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 SPACE = SharedBuffer(16 * KiB, 256 * KiB, 16 * KiB)
 FEW: dict[str, Any] = {"space": SPACE, "samples": 200, "seed": 3}
 

@@ -24,6 +24,8 @@ from simulator.views.occupancy import rows_of
 from tests.helpers.pages import change, data_of, near_sizes, page_of
 from workloads.errors import FileFormatError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 RESNET = workloads.load("resnet50")
 CHIP = Accelerator(shared_buffer=896 * KiB)
 

@@ -17,7 +17,10 @@ from tests.helpers.hostile_network import LAYER, NAME, hostile_network
 from tests.helpers.pages import LOADS, change, data_of, near_sizes, page_of
 from workloads.errors import FileFormatError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 EXPLORE = ("--samples", 400, "--method", "ga")
+RANGE = ("--range", "768KB:1536KB:64KB")
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +65,7 @@ def test_page_says_what_to_build_and_shows_every_subgraph(run_folder: Path):
 
 def test_page_says_how_several_cores_share_each_subgraph(tmp_path: Path):
     folder = tmp_path / "run"
-    assert cocco("explore", "vgg16", "--cores", 4, *EXPLORE, "-o", folder).returncode == 0
+    assert cocco("explore", "vgg16", "--cores", 4, *EXPLORE, *RANGE, "-o", folder).returncode == 0
     assert cocco("report", folder).returncode == 0
     schemes = [each["scheme"] for each in json.loads((folder / "result.json").read_text())["result"]["subgraphs"]]
     texts = page_of(folder).texts
@@ -150,6 +153,10 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
         "vgg16",
         "resnet50",
         "--separate",
+        "--range",
+        "512KB:1MB:256KB",
+        "--range",
+        "576KB:1152KB:288KB",
         "--weights",
         1,
         3,
@@ -173,7 +180,7 @@ def test_several_networks_each_have_a_table(tmp_path: Path):
 def test_names_are_text_wherever_they_stand(tmp_path: Path):
     """A name with markup, quotes, the end of a script and dollar signs, in a network of the user's own."""
     network = hostile_network(tmp_path)
-    finished = cocco("explore", network, *EXPLORE, "--keep", "none", "-o", tmp_path / "run")
+    finished = cocco("explore", network, *EXPLORE, *RANGE, "--keep", "none", "-o", tmp_path / "run")
     assert finished.returncode == 0, finished.stderr
     report.write(tmp_path / "run")
     page = page_of(tmp_path / "run")

@@ -20,7 +20,10 @@ from tests.helpers.pages import change, data_of
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="needs selenium, of the extra 'test'")
 CHROMIUM, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(not CHROMIUM or not DRIVER, reason="needs chromium and chromedriver")
+pytestmark = [
+    pytest.mark.skipif(not CHROMIUM or not DRIVER, reason="needs chromium and chromedriver"),
+    pytest.mark.usefixtures("undrawn"),
+]
 
 QUIET = (
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
@@ -268,7 +271,7 @@ def test_hostile_names_run_no_script(browser: Any, tmp_path: Path):
 
 def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
     """The page of cocco pareto: arrow keys go along the front, Enter opens its plan, a click sorts its table."""
-    assert main(["pareto", "googlenet", "--samples", "1000", "--keep", "none", "-o", str(tmp_path)]) == 0
+    assert main(["pareto", "vgg16", "--samples", "1000", "--keep", "none", "-o", str(tmp_path)]) == 0
     browser.get(report.write(tmp_path).as_uri())
     chart = browser.find_element("class name", "chart")
     for number in (1, 2):

@@ -11,6 +11,8 @@ import pytest
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.pages import Page, data_of
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:

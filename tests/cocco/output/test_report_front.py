@@ -16,6 +16,8 @@ from tests.helpers.hostile_network import NAME, hostile_network
 from tests.helpers.pages import change, data_of, page_of
 from workloads.errors import FileFormatError
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 
 @pytest.fixture(scope="module")
 def front_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
@@ -25,6 +27,10 @@ def front_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "pareto",
         "vgg16",
         "--separate",
+        "--range",
+        "256KB:2048KB:256KB",
+        "--range",
+        "288KB:2304KB:288KB",
         "--objectives",
         "energy,capacity,latency",
         "--samples",
@@ -84,6 +90,8 @@ def test_page_under_limits_shows_the_plan_or_that_there_is_none(tmp_path: Path, 
     words = (
         "explore",
         "vgg16",
+        "--range",
+        "128KB:1280KB:128KB",
         "--minimize",
         "latency-sum",
         "--limit",

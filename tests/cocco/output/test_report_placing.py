@@ -14,6 +14,8 @@ from cocco.output import report
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.pages import change, data_of, page_of
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 CHANGES = [
     Moved("vgg16", "dropped", "conv1_1", None, "conv1_1 is not kept"),
     Moved("vgg16", "resized", None, "conv2_1", "<b>conv2_1</b> has smaller tiles"),

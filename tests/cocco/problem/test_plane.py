@@ -7,7 +7,7 @@ import random
 from cocco.problem.plane import Plane
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from tests.helpers.random_cores import random_channels
 from tests.helpers.random_cores_plans import random_cores_plan
 from tests.helpers.random_kept import random_kept_plan

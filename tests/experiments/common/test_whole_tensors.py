@@ -10,7 +10,7 @@ from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.common.least_traffic import plan_of
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.schedule.operators import operators_of
 
 

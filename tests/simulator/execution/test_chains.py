@@ -25,10 +25,10 @@ from tests.helpers.parts import in_parts
 from tests.helpers.random_chains import random_chain_inside, random_plan_with_chain
 from workloads import Builder
 
-MANY = [pytest.param(part, marks=pytest.mark.slow) for part in in_parts(150, 2000, 370)]
+MANY = [pytest.param(part, marks=pytest.mark.slow) for part in in_parts(75, 2000, 385)]
 
 
-@pytest.mark.parametrize("seeds", [range(150), *MANY])
+@pytest.mark.parametrize("seeds", [range(75), *MANY])
 def test_chains_are_executed_as_priced(seeds):
     """Random chains beside kept tensors, in bits, batches, metrics and memories: every number and all values.
 

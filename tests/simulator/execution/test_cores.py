@@ -83,7 +83,7 @@ def check_random_counts(seeds) -> int:
 
 def test_random_graphs_run_on_several_cores():
     """All operators: concats whose groups cores do not divide, dilation, spread maps, operands needed whole."""
-    assert check_random_values(range(60)) > 90
+    assert check_random_values(range(36)) > 50
 
 
 @pytest.mark.slow

@@ -194,7 +194,7 @@ def test_a_claimed_end_one_slot_early_is_a_different_number(monkeypatch):
     network = two_layers()
     plan, chip = Partition.layerwise(network), Accelerator(shared_buffer=64 * KiB)
     assert verify(network, plan, chip).check("latency_executed_cycles").status == "equal"
-    from simulator.evaluate import Evaluation
+    from simulator.evaluation import Evaluation
 
     said = Evaluation.latency_executed_cycles.fget
     monkeypatch.setattr(Evaluation, "latency_executed_cycles", property(lambda self: said(self) - 1 / 16))

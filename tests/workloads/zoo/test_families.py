@@ -1,11 +1,14 @@
 """The nine networks of the paper against their published counts, and their structure by hand."""
 
 import hashlib
+import random
 
+import networkx
 import pytest
 
 import workloads
 from workloads.errors import NetworkError
+from workloads.zoo import randwire
 
 #: GMAC and million parameters, without bias and embeddings (spec section 10); None where none is published
 PUBLISHED = {
@@ -122,9 +125,16 @@ def test_randwire_is_the_same_for_the_same_seed_and_another_for_another():
 
 
 def test_the_default_randwire_graphs_do_not_drift():
-    """Guards the seed stream and networkx's generator: results for "randwire_a" must mean the same graph for all."""
+    """Guards the seed stream: results for "randwire_a" must mean the same graph for all."""
     edges = [(item.name, item.inputs) for name in ("randwire_a", "randwire_b") for item in workloads.load(name).layers]
     assert hashlib.sha256(repr(edges).encode()).hexdigest()[:16] == "e043df9bb5072896"
+
+
+@pytest.mark.parametrize(("nodes", "seed"), [(16, 0), (32, 0), (16, 7), (32, 7)])
+def test_randwire_is_wired_as_networkx_wires(nodes, seed):
+    rng = random.Random(f"randwire {seed} 3")
+    graph = networkx.connected_watts_strogatz_graph(nodes, 4, 0.75, tries=200, seed=rng)
+    assert randwire._wiring(nodes, seed, 3) == sorted((min(edge), max(edge)) for edge in graph.edges)
 
 
 @pytest.mark.parametrize("name", ["randwire_a", "randwire_b"])

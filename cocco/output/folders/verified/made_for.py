@@ -8,8 +8,7 @@ from typing import Any
 from cocco.output.folders.read.compared import Comparer
 from cocco.output.folders.read.reading import about_of, result_file
 from cocco.output.folders.read.run import common_accelerator, plans_of
-from cocco.output.folders.written.about import CORES_FILE, FRONT, PARTITIONS, RESULT, About, partition_names
-from cocco.output.folders.written.cores import folder_of
+from cocco.output.folders.written.about import CORES_FILE, FRONT, PARTITIONS, RESULT, About, folder_of, partition_names
 from cocco.output.text.plans.hardware import buffers
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import BUFFERS, hardware_of

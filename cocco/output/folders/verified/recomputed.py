@@ -39,7 +39,7 @@ from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
 from cocco.problem.space import Range, Space, space_of
 from simulator.accelerator import Accelerator, Machine
-from simulator.evaluate import Evaluation, evaluate
+from simulator.evaluation import Evaluation, evaluate
 from simulator.partition.partition import Partition
 from simulator.technology import Technology
 from workloads.errors import FileFormatError

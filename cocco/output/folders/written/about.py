@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cocco.candidates.code import version
 
 if TYPE_CHECKING:
@@ -66,10 +64,17 @@ def csv_text(frame: pandas.DataFrame, is_brief: bool = False) -> str:
     is lower than those before.
     """
     if is_brief and len(frame) > FEW_ROWS:
+        import numpy as np
+
         stays = np.arange(len(frame))[::-1] % -(-len(frame) // FEW_ROWS) == 0
         stays |= frame["best_cost"].diff() < 0 if "best_cost" in frame else False
         frame = frame[stays]
     return frame.to_csv(index=False, lineterminator="\n")
+
+
+def folder_of(cores: int) -> str:
+    """Return the name of the inner run folder for this many cores."""
+    return f"cores-{cores}"
 
 
 def partition_names(networks: Sequence[str]) -> list[str]:

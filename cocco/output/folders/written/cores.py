@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.written import run
-from cocco.output.folders.written.about import CORES_FILE, csv_text
+from cocco.output.folders.written.about import CORES_FILE, csv_text, folder_of
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.folders.written.ready import ready
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
 PICTURE = "cores"
 FILES = (CORES_FILE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS))
-
-
-def folder_of(cores: int) -> str:
-    """Return the name of the inner run folder for this many cores."""
-    return f"cores-{cores}"
 
 
 def save(

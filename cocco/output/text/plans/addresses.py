@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from cocco.allocation.address_map import AddressMap, MemoryMap
-from cocco.exploration.answers.result import Result
-from cocco.latency.places import Places
 from cocco.output.text.layout.numbers import counted, percent, table
 from simulator.technology import KiB
 from simulator.timing.rooms import PIECE_BYTES
+
+if TYPE_CHECKING:
+    from cocco.allocation.address_map import AddressMap, MemoryMap
+    from cocco.exploration.answers.result import Result
+    from cocco.latency.places import Places
 
 SUBGRAPHS_NAMED = 8  #: subgraphs that a sentence names; our choice
 

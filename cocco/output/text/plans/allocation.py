@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from cocco.allocation.answer import AllocationResult
 from cocco.output.text.layout.numbers import counted, table
-from simulator.allocation.buffers import Buffer
+
+if TYPE_CHECKING:
+    from cocco.allocation.answer import AllocationResult
+    from simulator.allocation.buffers import Buffer
 
 BUFFERS_SHOWN = 40  #: buffers whose addresses are printed for people; our choice: a screen
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import group_text
 from cocco.output.text.plans.hardware import buffers, machine
-from cocco.plans.compare import Compared, Comparison, Difference
-from simulator import Evaluation, LeastCapacity, Partition
 from simulator.units import ENERGY, SIZE, TIME, TRAFFIC
+
+if TYPE_CHECKING:
+    from cocco.plans.compare import Compared, Comparison, Difference
+    from simulator import Evaluation, LeastCapacity, Partition
 
 DIFFERENCES_SHOWN = 12  #: differences that are shown; our choice
 GROUPS_NAMED = 3  #: subgraphs of a difference that are named; our choice

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity_above, counted, percent, table, the_buffers
 from cocco.output.text.plans.hardware import buffers, chip_lines, machine, missed_lines
-from simulator import Accelerator, Evaluation, SubgraphCost
-from simulator.model.compulsory import Reread
 from simulator.subgraph_cost import clipped
 from simulator.units import AREA, ENERGY, POWER, RATE, SIZE, TIME, TRAFFIC
-from workloads import Network, Note
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 from workloads.network.rewriting.repeats import longest_run
+
+if TYPE_CHECKING:
+    from simulator import Accelerator, Evaluation, SubgraphCost
+    from simulator.model.compulsory import Reread
+    from workloads import Network, Note
 
 MANY = 16  #: subgraphs up to which a table shows all of them
 ROWS_SHOWN = 12  #: how many it shows otherwise
@@ -26,13 +29,6 @@ SCHEME_WORDS = {
     "channels": "channels dealt", "rotated": "columns or samples shared, weights rotate",
     "held": "columns or samples shared, all weights in every core", "alone": "one core alone",
 }  # fmt: skip  #: how several cores share a subgraph (docs/model.md, section 7)
-
-
-def networks_table(networks: Sequence[Network]) -> str:
-    """Return the built-in networks, one per line."""
-    rows = [(n.name, len(n.layers), n.edges, f"{n.macs / 1e9:.2f}", f"{n.weight_bytes / 1e6:.1f}") for n in networks]
-    heads = ("network", "layers", "edges", "GMAC", "weights (million bytes)")
-    return table(heads, rows)
 
 
 def layers_table(network: Network) -> str:

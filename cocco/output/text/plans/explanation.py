@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import SCHEME_WORDS, group_text, tile_text
 from cocco.output.text.plans.kept import reasons_text
-from cocco.plans.explain import Explained, Explanation
 from simulator.units import ENERGY, SIZE, TRAFFIC
-from simulator.views.breakdown import Breakdown
-from workloads import Network
+
+if TYPE_CHECKING:
+    from cocco.plans.explain import Explained, Explanation
+    from simulator.views.breakdown import Breakdown
+    from workloads import Network
 
 TENSORS_NAMED = 8  #: tensors and weights of a subgraph that the text names; our choice
 CAPACITIES = {

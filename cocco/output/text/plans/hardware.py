@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity, table, the_buffers
-from simulator.accelerator import Accelerator
 from simulator.mapping.mappers import Enumerate
 from simulator.memory.dram import DRAM_KINDS
-from simulator.memory.sram import Sram
-from simulator.memory.table import SramRow, SramTable
 from simulator.technology import CLOCK_GHZ
 from simulator.units import AREA, POWER
+
+if TYPE_CHECKING:
+    from simulator.accelerator import Accelerator
+    from simulator.memory.sram import Sram
+    from simulator.memory.table import SramRow, SramTable
 
 CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
 SRAM_NODE = "12nm"  #: of the formula of a buffer's area

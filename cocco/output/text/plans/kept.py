@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import counted, percent, table
 from cocco.output.text.plans.evaluation import group_text
-from cocco.plans.keeping import KeptChoice
-from cocco.plans.kept_tensors import KeptReason, KeptReasons, Missed, StepRoom
 from cocco.problem.criteria import CRITERIA
 from simulator.units import SIZE
+
+if TYPE_CHECKING:
+    from cocco.plans.keeping import KeptChoice
+    from cocco.plans.kept_tensors import KeptReason, KeptReasons, Missed, StepRoom
 
 TENSORS_SHOWN = 12  #: tensors and steps that the text names; our choice
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cocco.mapping.listed import Mapped
 from cocco.output.text.layout.numbers import percent, table
-from simulator.mapping import LayerShape
 from simulator.units import ENERGY
+
+if TYPE_CHECKING:
+    from cocco.mapping.listed import Mapped
+    from simulator.mapping import LayerShape
 
 
 def mapping_text(found: Sequence[Mapped], totals: dict[str, Any]) -> str:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cocco.output.text.layout.numbers import counted, table
-from cocco.scheduling.answer import ScheduleResult
+
+if TYPE_CHECKING:
+    from cocco.scheduling.answer import ScheduleResult
 
 STAYS_SHOWN = 30  #: stays that are printed for people; our choice: a screen
 REPACK = (

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cocco.output.text.layout.numbers import counted, percent
 from cocco.output.text.plans.hardware import buffers
 from cocco.problem.criteria import CRITERIA
-from cocco.second_opinion import Opinion
+
+if TYPE_CHECKING:
+    from cocco.second_opinion import Opinion
 
 
 def opinion_text(found: Opinion, space: str, others: int, note: str, is_placed: bool) -> str:

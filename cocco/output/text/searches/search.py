@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.bounds.kinds import kinds_not_tried
@@ -141,17 +142,18 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     bound += "\n" + second_text(result.second, 18) if result.second is not None else ""
     bound += "\n" + among_text(result.space, result.accelerator, 18)
     bound += "".join("\n" + any_schedule_text(each, len(networks) > 1) for each in result.evaluations)
-    first = int(result.points["cost"].to_numpy().argmin())
+    samples = result.seen.samples
+    first = int(samples["cost"].argmin())
     if result.method == METHOD:
         which = "none better than a partition that it started from"
-    elif result.cost < float(result.points["cost"].iloc[first]):
+    elif result.cost < float(samples["cost"][first]):
         better = "the exact search" if result.method == "exact" else "exact windows"
-        which = f"{better} found better than its best, {float(result.points['cost'].iloc[first]):,.0f}"
+        which = f"{better} found better than its best, {float(samples['cost'][first]):,.0f}"
     else:
-        which = f"the best was sample {int(result.points['sample'].iloc[first]):,}"
+        which = f"the best was sample {int(samples['number'][first]):,}"
     what = work_of(result)
     if what != "samples":
-        sizes = f", {len(result.points)} sizes solved" if len(result.points) > 1 else ""
+        sizes = f", {len(samples['cost'])} sizes solved" if len(samples["cost"]) > 1 else ""
         search = f"  search          exact: {result.samples:,} {what}{sizes}"
     else:
         search = f"  search          {result.samples:,} samples, seed {result.seed}; {which}"
@@ -218,23 +220,23 @@ def _networks(result: Result) -> str:
 
 def work_of(result: Result) -> str:
     """Return what the `samples` of a result are."""
-    return counted_as(result.method, len(result.history))
+    return counted_as(result.method, len(result.seen.generations["samples"]))
 
 
 def _sizes_seen(result: Result) -> str:
     """Return the sizes with the cheapest samples: how flat the cost is around the recommendation."""
-    points = result.points
-    names = buffer_columns(points.columns)
-    best = points.loc[points.groupby(names)["cost"].idxmin()].nsmallest(SIZES_SHOWN, "cost").sort_values(names)
-    unit, values = CRITERIA[result.metric].quantity.column(list(best["value"]))
+    names = buffer_columns(result.seen.columns)
+    cheapest = sorted(result.seen.cheapest(), key=itemgetter("cost"))[:SIZES_SHOWN]
+    best = sorted(cheapest, key=itemgetter(*names))
+    unit, values = CRITERIA[result.metric].quantity.column([row["value"] for row in best])
     rows = [
         (
-            *(capacity(int(row[name])) for name in names),
+            *(capacity(row[name]) for name in names),
             value,
             f"{row['cost']:,.0f}",
             _to_the_best(row["cost"], result.cost),
         )
-        for value, (_, row) in zip(values, best.iterrows())
+        for value, row in zip(values, best)
     ]
     heads = [*map(buffer_name, names), f"{result.metric} {unit}", "cost", "to the best"]
     head = "The cheapest samples by size; a search at a fixed size may still improve them:"
@@ -243,7 +245,7 @@ def _sizes_seen(result: Result) -> str:
         if result.status != "optimal":
             head = "The optima of the sizes that were solved:"
     shown = table(heads, rows, left=0)
-    if result.cost > best["cost"].min():
+    if result.cost > cheapest[0]["cost"]:
         shown += f"\n\n{BY_BYTES}: before the plan was changed so that every region has an address"
     return head + "\n\n" + shown
 

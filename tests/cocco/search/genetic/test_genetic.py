@@ -11,7 +11,7 @@ from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers
 from cocco.search.genetic.genetic import genetic
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.partition.partition import Partition
 from tests.helpers.every_plan import optimum
 from tests.helpers.search_graphs import chain, dag, diamond, fixed, networks, spaced

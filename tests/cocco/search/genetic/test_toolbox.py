@@ -14,7 +14,7 @@ from cocco.candidates.genome import Genome, canonical
 from cocco.problem.problem import over_space
 from cocco.search.genetic.operators.repair import repair
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from tests.helpers.random_graphs import random_network
 from tests.helpers.search_graphs import SPACE, chain, diamond
 

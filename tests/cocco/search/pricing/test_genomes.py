@@ -14,7 +14,7 @@ from cocco.problem.problem import on_hardware, over_space
 from cocco.search.genetic.operators.repair import repair
 from cocco.search.pricing.genomes import LeanModel, Pricer
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.model.pricing import SubgraphModel
 from simulator.partition.partition import Partition
 from tests.helpers.search_graphs import chain, fixed, networks, spaced

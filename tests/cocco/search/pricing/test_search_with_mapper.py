@@ -15,6 +15,8 @@ from simulator import Accelerator
 from tests.helpers.command_line import answer, cocco
 from workloads import Builder
 
+pytestmark = pytest.mark.usefixtures("undrawn")
+
 FEW = ("--samples", "60", "--seed", "1")
 
 

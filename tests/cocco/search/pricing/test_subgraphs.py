@@ -14,7 +14,7 @@ from cocco.search.pricing.compiled import subgraph_costs
 from cocco.search.pricing.genomes import LeanModel
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.model.cost import Totals
 from simulator.partition.partition import Partition
 from simulator.technology import TILES

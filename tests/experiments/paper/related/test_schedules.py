@@ -10,7 +10,7 @@ import cocco
 import workloads
 from experiments.paper.related import nas_schedules, schedules, tensor_schedules
 from simulator.accelerator import Accelerator
-from simulator.evaluate import evaluate
+from simulator.evaluation import evaluate
 from simulator.partition.partition import Partition
 from simulator.schedule.operators import operators_of
 from simulator.schedule.schedule import compulsory_bytes

@@ -60,7 +60,7 @@ def check_random(seed):
 
 def test_random_nests_run_as_the_closed_forms_say():
     """In all eight orders, and with a norm in all but KP, whose chunks have no position together."""
-    found = Counter(each for seed in range(150) for each in check_random(seed))
+    found = Counter(each for seed in range(90) for each in check_random(seed))
     assert {order for order, _ in found} == {"TK", "KT", "WK", "KS", "TP", "KP", "TKC", "BC"}
     assert ("KP", 1) not in found
 

@@ -1,0 +1,15 @@
+from cocco.output.pictures.allocation import packing_figure as packing_figure
+from cocco.output.pictures.chips import chips_figure as chips_figure
+from cocco.output.pictures.cores import cores_figure as cores_figure
+from cocco.output.pictures.energy import energy_figure as energy_figure
+from cocco.output.pictures.energy import subgraph_energy_figure as subgraph_energy_figure
+from cocco.output.pictures.front import front_figure as front_figure
+from cocco.output.pictures.front import plane as plane
+from cocco.output.pictures.network import network_figure as network_figure
+from cocco.output.pictures.occupancy import kept_figure as kept_figure
+from cocco.output.pictures.occupancy import occupancy_figure as occupancy_figure
+from cocco.output.pictures.schedule import schedule_figure as schedule_figure
+from cocco.output.pictures.search import COLOURS as COLOURS
+from cocco.output.pictures.search import GROUPS as GROUPS
+from cocco.output.pictures.search import cost_figure as cost_figure
+from cocco.output.pictures.search import plane_figure as plane_figure

@@ -1,0 +1,1 @@
+from cocco.search.genetic.toolbox import toolbox as toolbox

@@ -1,0 +1,10 @@
+from simulator.allocation.buffers import Allocation as Allocation
+from simulator.allocation.buffers import AllocationError as AllocationError
+from simulator.allocation.buffers import Buffer as Buffer
+from simulator.allocation.buffers import check_buffers as check_buffers
+from simulator.allocation.files import read_buffers as read_buffers
+from simulator.allocation.files import write_buffers as write_buffers
+from simulator.allocation.judge import Violation as Violation
+from simulator.allocation.judge import check_allocation as check_allocation
+from simulator.allocation.judge import height as height
+from simulator.allocation.judge import lower_bound as lower_bound
