@@ -66,6 +66,7 @@ WORDS = {
     "dram_background_mw": "mW of all DRAM, whatever crosses",
     "dram_channels": "channels of the chip, which all cores share; dram_bytes_per_cycle is not used then",
     "channel_gb_per_s": "10^9 bytes per second of a channel",
+    "sram_bytes_per_cycle": "bytes per cycle of the port of a buffer, read or written; else what logic says",
 }  #: by key: unit, meaning, source
 
 

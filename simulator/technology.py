@@ -83,6 +83,10 @@ class Rate(NamedTuple):
         return self.bytes // common, self.cycles * ports // common * port
 
 
+Ports = tuple[int, int]  #: bytes in a cycle of the port of a buffer, and of that of weights; 0: any number, and shared
+NO_PORTS: Ports = (0, 0)
+
+
 class FloatEnergy(NamedTuple):
     """A multiplication and an addition of floating-point numbers, pJ times 100 at 45 nm (Horowitz, ISSCC 2014)."""
 
@@ -171,6 +175,7 @@ UNSAID = (
     "dram_channels",
     "channel_gb_per_s",
     "logic",
+    "sram_bytes_per_cycle",
 )
 Buffer = Literal["activation", "weight"]
 
@@ -220,6 +225,7 @@ class Technology:
     dram_channels: int | None = None  #: of the chip, shared by all cores; None: dram_bytes_per_cycle of each core
     channel_gb_per_s: float = 0.0  #: of one of them, 10^9 bytes
     logic: Logic | None = None  #: what cores, MACs and interfaces take; None: nothing is said of it
+    sram_bytes_per_cycle: int | None = None  #: of the port of each buffer of a core; None: as many as `logic` says
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
@@ -259,6 +265,8 @@ class Technology:
             )
         if not isinstance(self.logic, Logic | None):
             raise ValueError(f"technology.logic must be a simulator.Logic or None, got {shown(self.logic)}")
+        if self.sram_bytes_per_cycle is not None:
+            check_count("technology.sram_bytes_per_cycle", self.sram_bytes_per_cycle, MAX_WIDTH)
         if self.of_logic.idle_pj_per_mac > self.operation_pj:
             raise ValueError(
                 f"logic.idle_pj_per_mac must be at most operation_pj {self.operation_pj!r}, as an idle MAC takes "
@@ -287,6 +295,11 @@ class Technology:
     def macs(self) -> int:
         """MACs of 8-bit numbers that the PE array of a core can do in a cycle."""
         return self.pe_rows * self.pe_columns * self.pe_inputs * self.pe_outputs
+
+    @property
+    def port_bytes_per_cycle(self) -> int:
+        """Bytes that are read from or written to a buffer of a core in a cycle; 0 for any number."""
+        return self.sram_bytes_per_cycle or math.ceil(self.macs * self.of_logic.sram_bytes_per_mac)
 
     @property
     def has_tables(self) -> bool:

@@ -45,13 +45,14 @@ def with_tables(problem: Problem, seed: int) -> Problem:
 
 
 def with_logic(problem: Problem, seed: int) -> Problem:
-    """Return the problem where MACs leak and take energy while idle, mostly in energy, on channels of DRAM."""
+    """Return the problem where MACs leak and take energy while idle, with ports and channels, mostly in energy."""
     rng = random.Random(seed)
     logic = Logic(leakage_uw_per_mac=rng.choice((0.0, 5.0, 5000.0)), idle_pj_per_mac=rng.choice((0.05, 0.31)))
     said: dict[str, Any] = {
         "dram_channels": rng.choice((1, 3)),
         "channel_gb_per_s": rng.choice((12.8, 0.7)),
         "clock_ghz": 1.1,
+        "sram_bytes_per_cycle": rng.choice((None, 1, 5, 40)),
     }
     technology = replace(problem.accelerator.technology, logic=logic, **said)
     objective = replace(problem.objective, metric=rng.choice(("energy", "energy", "latency-sum")))

@@ -128,7 +128,7 @@ cdef class Kernel:
         self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
         self.machine.cores, self.machine.batch = rule.cores, rule.batch
         self.machine.max_regions = rule.max_regions or 0
-        self.machine.bandwidth, self.machine.per = rule.rate
+        self.machine.rate, self.machine.ports = rule.rate, rule.ports
         self.machine.per_cycle = rule.rate.per_cycle
         technology = problem.accelerator.technology
         self.machine.alignment = technology.channel_alignment
@@ -142,7 +142,10 @@ cdef class Kernel:
             rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
         ways += [problem.rules[i].loop_ways(layers) for i, layers in _nests_of(problem)]  # of one core, one each
-        self.loops = LoopLayers([way.loops for each in ways for way in each], "bands", self.machine.port)
+        of_port = 1  # slots, or cycles of MACs, of a byte that passes a port
+        if self.machine.ports[0]:
+            of_port = ceil_div(max(self.machine.rate[0], self.machine.idle_macs), self.machine.ports[0])
+        self.loops = LoopLayers([way.loops for each in ways for way in each], "bands", self.machine.port, of_port)
         self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
         self.net.loop_cycles = self._hold([rule.crew.looped_cycles(way) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)

@@ -75,6 +75,20 @@ def number_of(ratio: Fraction) -> float:
     return ratio.numerator if ratio.denominator == 1 else ratio.numerator / ratio.denominator
 
 
+def through_ports(count: Count, accelerator: Accelerator) -> Count:
+    """Return a count whose computing takes at least as long as all bytes need that a buffer reads and writes."""
+    said, cores = accelerator.technology, accelerator.cores
+    width = said.sram_bytes_per_cycle
+    if width is None and said.logic is not None:
+        width = ceil(said.pe_rows * said.pe_columns * said.pe_inputs * said.pe_outputs * said.logic.sram_bytes_per_mac)
+    moved = [count.global_buffer_bytes, count.weight_buffer_bytes]
+    if not width or count.compute_cycles is None or None in moved:
+        return count
+    sizes = [each for each in moved if each is not None]
+    most = sum(sizes) if accelerator.is_shared else max(sizes)
+    return count._replace(compute_cycles=max(count.compute_cycles, ceil(Fraction(most, width * cores))))
+
+
 def idle_of(count: Count, accelerator: Accelerator) -> int | None:
     """Return the cycles in which MACs of all cores do nothing while a subgraph computes; None if it was not executed.
 
