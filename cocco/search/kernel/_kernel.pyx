@@ -135,9 +135,9 @@ cdef class Kernel:
         self.machine.port, self.machine.crossbar_port = technology.crossing(rule.cores)
         self.machine.has_loops = rule.has_loop_orders
         self.machine.metric = ("ema", "energy", "latency-sum").index(rule.metric)
-        self.machine.crossbar = technology.crossbar_pj_per_byte
-        self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
-        self.machine.idle, self.machine.idle_macs = technology.of_logic.idle_pj_per_mac, rule.idle_macs
+        self.machine.crossbar = technology.on_chip.crossbar
+        self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.on_chip.operation
+        self.machine.idle, self.machine.idle_macs = technology.on_chip.idle, rule.idle_macs
         ways = [
             rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
@@ -285,9 +285,9 @@ cdef class Kernel:
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
-        self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
-        self.goal.operation_unit = technology.operation_pj / OPERATION_UNITS
-        self.goal.crossbar = technology.crossbar_pj_per_byte
+        self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.on_chip.operation
+        self.goal.operation_unit = technology.on_chip.operation / OPERATION_UNITS
+        self.goal.crossbar = technology.on_chip.crossbar
         sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
         self.goal.buffers = len(problem.candidates)
         for i in range(2):
@@ -302,7 +302,7 @@ cdef class Kernel:
                 for row in rows
             ])
         self.goal.background, self.goal.logic = machine.static_pj_per_slot[2:]
-        self.goal.idle = technology.of_logic.idle_pj_per_mac
+        self.goal.idle = technology.on_chip.idle
 
     def _fill_rates(self, settings, has_capacities):
         from cocco.candidates.stream import threshold

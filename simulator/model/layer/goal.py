@@ -259,10 +259,10 @@ def goal_of(
     return Goal(
         metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
         activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background + logic,
-        crossbar=technology.crossbar_pj_per_byte,
+        crossbar=technology.on_chip.crossbar,
         widths=technology.crossing(cores),
-        operation=technology.operation_pj,
-        idle=technology.of_logic.idle_pj_per_mac,
+        operation=technology.on_chip.operation,
+        idle=technology.on_chip.idle,
         macs=macs,
         rate=technology.rate(cores),
         ports=ports,

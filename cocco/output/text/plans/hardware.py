@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 from cocco.output.text.layout.numbers import capacity, table, the_buffers
 from simulator.accelerator import Accelerator
+from simulator.chip.clock import NOMINAL_VOLTS
 from simulator.mapping.mappers import Enumerate
 from simulator.memory.dram import DRAM_KINDS
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
-from simulator.technology import CLOCK_GHZ
+from simulator.technology import CLOCK_GHZ, Technology
 from simulator.units import AREA, POWER
 
 CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
@@ -81,10 +82,11 @@ def buffers_text(accelerator: Accelerator) -> str:
 
 
 def chip_lines(accelerator: Accelerator) -> list[str]:
-    """Return area, leakage and price of the whole chip; nothing where the hardware says nothing of its logic."""
-    logic = accelerator.technology.logic
+    """Return area, leakage and price of the whole chip, and its voltage; nothing where the hardware says nothing."""
+    technology = accelerator.technology
+    logic = technology.logic
     if logic is None:
-        return []
+        return _clock_lines(technology)
     area, money, kind = accelerator.chip_area, accelerator.chip_money, accelerator.technology.dram_kind
     parts = {name: mm2 for name, mm2 in zip(CHIP_PARTS, area) if mm2}
     shown = ", ".join(f"{name} {mm2:,.2f}" for name, mm2 in parts.items())
@@ -94,13 +96,22 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
         f"  chip area               {AREA.text(area.total)}: {shown}{unknown}",
         f"  chip price              ${money.chip:,.2f} for die and package{dram}",
         f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
+        *_clock_lines(technology),
     ]
-    if accelerator.technology.clock_ghz != CLOCK_GHZ:
-        lines.append(f"  energies                do not know the clock: they are those at {CLOCK_GHZ:g} GHz")
     if logic.node and (accelerator.has_tables or logic.node != SRAM_NODE):
         tables = {memory.table.name for memory in _srams(accelerator)} or {f"the formula at {SRAM_NODE}"}
         lines.append(f"  areas are mixed         logic at {logic.node}, buffers by {', '.join(sorted(tables))}")
     return lines
+
+
+def _clock_lines(technology: Technology) -> list[str]:
+    """Return what the clock makes of energies, or that they do not know it; nothing at the clock of the paper."""
+    if technology.volts is not None:
+        scale = f"{technology.energy_scale:.4g} times those at {NOMINAL_VOLTS:g} V"
+        return [f"  energies                of logic and SRAM at {technology.volts:g} V: {scale}"]
+    if technology.clock_ghz == CLOCK_GHZ or technology.logic is None:
+        return []
+    return [f"  energies                do not know the clock: they are those at {CLOCK_GHZ:g} GHz"]
 
 
 def _srams(accelerator: Accelerator) -> list[Sram]:
