@@ -15,6 +15,7 @@ from simulator.technology import CLOCK_GHZ, Technology
 from simulator.units import AREA, POWER
 
 CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
+UNSAID = "a node that nobody says"
 SRAM_NODE = "12nm"  #: of the formula of a buffer's area
 HEADS = ("read pJ/B", "write pJ/B", "leakage mW", "area mm2", "cycle ns")
 
@@ -98,9 +99,11 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
         f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
         *_clock_lines(technology),
     ]
-    if logic.node and (accelerator.has_tables or logic.node != SRAM_NODE):
-        tables = {memory.table.name for memory in _srams(accelerator)} or {f"the formula at {SRAM_NODE}"}
-        lines.append(f"  areas are mixed         logic at {logic.node}, buffers by {', '.join(sorted(tables))}")
+    buffers = {(each.table.name, each.made_in) for each in _srams(accelerator)} or {("the formula", SRAM_NODE)}
+    if accelerator.has_tables or logic.node:
+        if {node for _, node in buffers} != {logic.node} or not logic.node:
+            by = ", ".join(f"{name} at {node or UNSAID}" for name, node in sorted(buffers))
+            lines.append(f"  areas are mixed         logic at {logic.node or UNSAID}, buffers by {by}")
     return lines
 
 
