@@ -35,7 +35,8 @@ def course_of(model: SubgraphModel, price: Price, rate: Rate) -> Course:
     course = loop_course(loops, price.loops, layers[-1], rate.slots(price.compute_cycles), MOST_STEPS)
     if len(layers) > 1:
         cycles = model.layer_cycles(price)
-        return of_all_layers(course, {v: rate.slots(cycles[v]) for v in layers})
+        ends = [rate.slots(each) for each in accumulate((cycles[v] for v in layers), initial=0)]
+        return of_all_layers(course, {v: end - start for v, start, end in zip(layers, ends, ends[1:])})
     return with_crossing(course, model, price, loops.team.shared) if price.crossbar_bytes else course
 
 

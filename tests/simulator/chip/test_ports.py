@@ -100,6 +100,9 @@ def test_random_plans_run_through_ports(kind, seeds):
         if not before.fits:
             continue
         chip = ported(chip, random.Random(seed).choice((1, 3, 16)))
+        if seed % 2 and chip.cores == 1:  # whole slots of 11/128 cycles
+            slots = {"dram_channels": 1, "channel_gb_per_s": 12.8, "clock_ghz": 1.1}
+            chip = replace(chip, technology=replace(chip.technology, **slots))
         found = verify(network, plan, chip)
         assert found.verified and not any("not confirmed" in note for note in found.notes), (seed, found.message)
         slower += evaluate(network, plan, chip).compute_cycles > before.compute_cycles

@@ -83,11 +83,11 @@ def buffers_text(accelerator: Accelerator) -> str:
 
 
 def chip_lines(accelerator: Accelerator) -> list[str]:
-    """Return area, leakage and price of the whole chip, and its voltage; nothing where the hardware says nothing."""
+    """Return area, leakage, price, ports and voltage of the chip; nothing where the hardware says nothing of them."""
     technology = accelerator.technology
     logic = technology.logic
     if logic is None:
-        return _clock_lines(technology)
+        return _speed_lines(accelerator)
     area, money, kind = accelerator.chip_area, accelerator.chip_money, accelerator.technology.dram_kind
     parts = {name: mm2 for name, mm2 in zip(CHIP_PARTS, area) if mm2}
     shown = ", ".join(f"{name} {mm2:,.2f}" for name, mm2 in parts.items())
@@ -97,7 +97,7 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
         f"  chip area               {AREA.text(area.total)}: {shown}{unknown}",
         f"  chip price              ${money.chip:,.2f} for die and package{dram}",
         f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
-        *_clock_lines(technology),
+        *_speed_lines(accelerator),
     ]
     buffers = {(each.table.name, each.made_in) for each in _srams(accelerator)} or {("the formula", SRAM_NODE)}
     if accelerator.has_tables or logic.node:
@@ -107,8 +107,15 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
     return lines
 
 
-def _clock_lines(technology: Technology) -> list[str]:
-    """Return what the clock makes of energies, or that they do not know it; nothing at the clock of the paper."""
+def _speed_lines(accelerator: Accelerator) -> list[str]:
+    """Return how wide ports are, and what the clock makes of energies; nothing where both are those of the paper."""
+    technology = accelerator.technology
+    width = technology.port_bytes_per_cycle
+    ports = [f"  ports of buffers        {width:,} B in a cycle, read or written, of each buffer"] if width else []
+    return [*ports, *_energy_lines(technology)]
+
+
+def _energy_lines(technology: Technology) -> list[str]:
     if technology.volts is not None:
         scale = f"{technology.energy_scale:.4g} times those at {NOMINAL_VOLTS:g} V"
         return [f"  energies                of logic and SRAM at {technology.volts:g} V: {scale}"]
