@@ -14,7 +14,7 @@ from simulator.keywords import with_fields
 from simulator.mapping.mappers import Enumerate, Mapper
 from simulator.memory.table import SramRow
 from simulator.sizes import MAX_CAPACITY
-from simulator.technology import MAX_REGIONS, Rate, Technology
+from simulator.technology import MAX_REGIONS, Ports, Rate, Technology
 from workloads.display import changes
 from workloads.errors import check_count
 
@@ -317,6 +317,12 @@ class Accelerator:
     def channels(self) -> int:
         """Channels of DRAM, those of the chip or one of each core."""
         return self.technology.dram_channels or self.cores
+
+    @property
+    def ports(self) -> Ports:
+        """Bytes in a cycle of all activation buffers, and of all weight buffers, 0 if shared; 0 and 0: any number."""
+        width = self.cores * self.technology.port_bytes_per_cycle
+        return width, 0 if self.is_shared else width
 
     @property
     def chip_area(self) -> Area:

@@ -6,11 +6,13 @@ its unit and source, in a form that can be read again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from os import PathLike
 from typing import Any
 
 from simulator.accelerator import MAX_COUNT, Accelerator, Machine
+from simulator.chip.clock import clocks_said
 from simulator.chip.logic import PHY_SOURCES, logic_said
 from simulator.chip.logic import WORDS as LOGIC_WORDS
 from simulator.memory.said import check_keys, dram_said, dram_source, sram_said, sram_text
@@ -22,7 +24,7 @@ from workloads.files import read_mapping
 
 BUFFERS = ("global_buffer", "weight_buffer", "shared_buffer")
 MACHINE = ("cores", "batch", "max_regions", "groups_apart", "connected", "plans")
-KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "logic", "technology")
+KEYS = (*BUFFERS, *MACHINE, "sram", "dram", "logic", "clock", "technology")
 OF_DRAM = ("dram_pj_per_byte", "dram_bytes_per_cycle")  #: fields that a kind of DRAM sets
 ALL_DRAM = "dram_gb_per_s"  #: key of the technology: 10^9 bytes per second of all cores, for dram_bytes_per_cycle
 OF_BUFFER = ("size", "sram")  #: keys of a buffer that is a mapping
@@ -30,6 +32,8 @@ SRAM_OF = {
     "global_buffer": ("activation_sram",), "weight_buffer": ("weight_sram",),
     "shared_buffer": ("activation_sram", "weight_sram"),
 }  # fmt: skip  #: fields of the technology that a buffer's own table sets
+
+READ: dict[str, Callable[[object], Any]] = {"logic": logic_said, "clock": clocks_said}  #: here, or in the technology
 
 WORDS = {
     "global_buffer": "bytes of one core, or a size such as 1MB; for activations",
@@ -66,6 +70,8 @@ WORDS = {
     "dram_background_mw": "mW of all DRAM, whatever crosses",
     "dram_channels": "channels of the chip, which all cores share; dram_bytes_per_cycle is not used then",
     "channel_gb_per_s": "10^9 bytes per second of a channel",
+    "clock": "[GHz, V] of all clocks, of which clock_ghz is one; energy of logic and SRAM follows the voltage",
+    "sram_bytes_per_cycle": "bytes per cycle of the port of a buffer, read or written; else what logic says",
 }  #: by key: unit, meaning, source
 
 
@@ -132,8 +138,7 @@ def hardware_of(path: str | PathLike[str], content: dict[str, Any]) -> dict[str,
     for name in MACHINE:
         if name in content:
             found[name] = None if name == "max_regions" and content[name] == "none" else content[name]
-    if content.get("logic") is not None:
-        memory["logic"] = content["logic"]
+    memory |= {name: content[name] for name in READ if content.get(name) is not None}
     if "technology" in content or memory or content.get("dram") is not None:
         cores = content.get("cores", 1)
         found["technology"] = _technology(path, content.get("technology", {}), content.get("dram"), memory, cores)
@@ -260,15 +265,13 @@ def _technology(
         said: dict[str, Any] = {
             name: sram_said(path, content[name]) for name in SRAM_OF["shared_buffer"] if content.get(name)
         }
-        if content.get("logic") is not None:
-            said["logic"] = logic_said(content["logic"])
+        said |= {name: read(content[name]) for name, read in READ.items() if content.get(name) is not None}
         given = Technology(**content | said)
         if "pe_light_channels" not in content:
             content["pe_light_channels"] = light_channels(given.pe_outputs)
         if rate is not None:
             content["dram_bytes_per_cycle"] = _per_cycle(rate, content.get("dram_bytes_per_cycle"), given, cores)
-        if "logic" in memory:
-            memory = memory | {"logic": logic_said(memory["logic"])}
+        memory = memory | {name: read(memory[name]) for name, read in READ.items() if name in memory}
         if dram is not None:
             memory = memory | dram_said(dram, given.clock_ghz)
             clash = next((name for name in (ALL_DRAM, "dram_bytes_per_cycle") if said_of(name)), None)

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Literal, NamedTuple
 
+from simulator.chip.clock import Clock, clocks_said, energy_scale
 from simulator.chip.logic import NO_LOGIC, Logic
 from simulator.memory.dram import MAX_CHANNELS, dram_kind
 from simulator.memory.sram import Sram, sram_of
@@ -81,6 +82,10 @@ class Rate(NamedTuple):
         """Return slots, and the bytes that so many crossbar ports of `port` bytes a cycle pass in them."""
         common = math.gcd(self.bytes, self.cycles * ports)
         return self.bytes // common, self.cycles * ports // common * port
+
+
+Ports = tuple[int, int]  #: bytes in a cycle of the port of a buffer, and of that of weights; 0: any number, and shared
+NO_PORTS: Ports = (0, 0)
 
 
 class FloatEnergy(NamedTuple):
@@ -162,6 +167,16 @@ def light_channels(pe_outputs: int) -> int:
 
 
 BUFFERS = ("activation", "weight")  #: that a table may be for
+
+
+class OnChip(NamedTuple):
+    """What logic takes at the voltage of the clock, pJ: an operation, a byte that crosses, a MAC that is idle."""
+
+    operation: float
+    crossbar: float
+    idle: float
+
+
 #: fields left out where they are unset
 UNSAID = (
     "activation_sram",
@@ -171,6 +186,8 @@ UNSAID = (
     "dram_channels",
     "channel_gb_per_s",
     "logic",
+    "sram_bytes_per_cycle",
+    "clock",
 )
 Buffer = Literal["activation", "weight"]
 
@@ -220,6 +237,8 @@ class Technology:
     dram_channels: int | None = None  #: of the chip, shared by all cores; None: dram_bytes_per_cycle of each core
     channel_gb_per_s: float = 0.0  #: of one of them, 10^9 bytes
     logic: Logic | None = None  #: what cores, MACs and interfaces take; None: nothing is said of it
+    sram_bytes_per_cycle: int | None = None  #: of the port of each buffer of a core; None: as many as `logic` says
+    clock: tuple[Clock, ...] = ()  #: GHz, V: `clock_ghz` is one of them; without any, energy does not know the clock
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
@@ -259,6 +278,13 @@ class Technology:
             )
         if not isinstance(self.logic, Logic | None):
             raise ValueError(f"technology.logic must be a simulator.Logic or None, got {shown(self.logic)}")
+        if self.sram_bytes_per_cycle is not None:
+            check_count("technology.sram_bytes_per_cycle", self.sram_bytes_per_cycle, MAX_WIDTH)
+        if self.clock:
+            object.__setattr__(self, "clock", clocks_said(self.clock))
+            if self.volts is None:
+                known = ", ".join(f"{each:g}" for each, _ in self.clock)
+                raise ValueError(f"technology.clock_ghz must be one of clock's, {known} GHz, got {self.clock_ghz!r}")
         if self.of_logic.idle_pj_per_mac > self.operation_pj:
             raise ValueError(
                 f"logic.idle_pj_per_mac must be at most operation_pj {self.operation_pj!r}, as an idle MAC takes "
@@ -284,9 +310,30 @@ class Technology:
         return self.logic or NO_LOGIC
 
     @property
+    def volts(self) -> float | None:
+        """The voltage of the clock; None where nobody says."""
+        return dict(self.clock).get(self.clock_ghz)
+
+    @cached_property
+    def energy_scale(self) -> float:
+        """Energy of logic and SRAM at the voltage of the clock, over what the other fields say."""
+        return 1 if self.volts is None else energy_scale(self.volts)
+
+    @cached_property
+    def on_chip(self) -> OnChip:
+        """The energy of logic."""
+        said = self.operation_pj, self.crossbar_pj_per_byte, self.of_logic.idle_pj_per_mac
+        return OnChip(*(self.energy_scale * each for each in said))
+
+    @property
     def macs(self) -> int:
         """MACs of 8-bit numbers that the PE array of a core can do in a cycle."""
         return self.pe_rows * self.pe_columns * self.pe_inputs * self.pe_outputs
+
+    @property
+    def port_bytes_per_cycle(self) -> int:
+        """Bytes that are read from or written to a buffer of a core in a cycle; 0 for any number."""
+        return self.sram_bytes_per_cycle or math.ceil(self.macs * self.of_logic.sram_bytes_per_mac)
 
     @property
     def has_tables(self) -> bool:
@@ -311,11 +358,17 @@ class Technology:
 
     def compute_pj(self, operations: int, extra_units: int = 0) -> float:
         """Return the energy, pJ, of this many INT8 operations plus extra units (operation_units)."""
-        energy = self.operation_pj * operations
-        return energy + self.operation_pj / OPERATION_UNITS * extra_units if extra_units else energy
+        energy = self.on_chip.operation * operations
+        return energy + self.on_chip.operation / OPERATION_UNITS * extra_units if extra_units else energy
 
     def sram(self, buffer: Buffer, capacity_bytes: int) -> SramRow:
-        """Return the cost of a buffer of this capacity, by its table or the formula; ValueError outside a table."""
+        """Return the cost of a buffer of this capacity at the voltage of the clock; ValueError outside a table."""
+        found, scale = self.nominal_sram(buffer, capacity_bytes), self.energy_scale
+        read, write = scale * found.read_pj_per_byte, scale * found.write_pj_per_byte
+        return found._replace(read_pj_per_byte=read, write_pj_per_byte=write)
+
+    def nominal_sram(self, buffer: Buffer, capacity_bytes: int) -> SramRow:
+        """Return the same at the voltage of its table, or of the formula."""
         found: Sram | None = getattr(self, f"{buffer}_sram")
         if found is not None:
             return found.at(capacity_bytes)

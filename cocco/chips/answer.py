@@ -231,6 +231,8 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
         found.append(
             "every core brings a DRAM channel of its own; --axis channels=N or dram: {channels: N} shares them"
         )
+    if len(axes.values.get("clock", ())) > 1 and not search.chips[0].machine.technology.clock:
+        found.append("the energy of an operation and of a byte on chip does not know the clock; clock: has voltages")
     if best is None:
         return tuple(found)
     chosen = search.chips[best.chip].axes

@@ -36,7 +36,7 @@ from workloads.network.network import Network
 PAPER = Technology()
 TIMED = (
     "dram_bytes_per_cycle", "clock_ghz", "crossbar_bytes_per_cycle", "dram_kind", "dram_background_mw",
-    "dram_channels", "channel_gb_per_s", "logic",
+    "dram_channels", "channel_gb_per_s", "logic", "sram_bytes_per_cycle", "clock",
 )  # fmt: skip  #: fields of the technology that no byte and no energy of a byte depends on
 PRICES = (
     "dram_pj_per_byte", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj", "crossbar_pj_per_byte",
@@ -172,7 +172,9 @@ def memory_of(problem: Problem, sizes: Sizes) -> Memory:
 def stripped(machine: Machine, metric: Metric) -> Machine:
     """Return the machine of a class: nothing leaks and idles, and what no byte depends on is the paper's."""
     technology = machine.technology
-    names = (*TIMED, *PE_ARRAY, *(PRICES if metric == "ema" else ()))
+    names = {*TIMED, *PE_ARRAY, *(PRICES if metric == "ema" else ())}
+    if technology.clock and metric == "energy":  # whose voltage is in the energy of a byte
+        names -= {"clock", "clock_ghz"}
     changed = {name: getattr(PAPER, name) for name in names}
     if metric == "energy":
         for name in ("activation_sram", "weight_sram"):

@@ -44,8 +44,8 @@ FPS = {"fps": Clock(1e9, 1, is_rate=True)}  #: of samples: N fps are batch / N s
 #: Over the networks by their weights: capacity of all buffers of one core (BUF_SIZE of Formula 2); energy, EMA and
 #: latency as in Formula 1; area and leakage of the buffers of all cores; bandwidth, EMA over the cycles of computing:
 #: what DRAM has to give for computing never to wait, if buffering evens it out over the subgraphs (our choice). On
-#: several cores cycles are those of the way that takes each layer least: no plan computes in fewer, so what is said is
-#: enough for it. On one core they are the same for every plan.
+#: several cores cycles are those of the way that takes each layer least, and of the array where buffers have ports: no
+#: plan computes in fewer, so what is said is enough for it. Otherwise they are the same for every plan.
 CRITERIA = {
     "capacity": Criterion("capacity_bytes", "bytes", "capacity of one core", Quantity(SIZE[:2])),
     "energy": Criterion("energy_pj", "pJ", "energy", ENERGY),

@@ -20,7 +20,7 @@ def floor_of(accelerator: Accelerator) -> Accelerator:
     """Return this hardware with reads and writes both as cheap as the cheaper of them; unchanged without tables."""
     if not accelerator.has_tables:
         return accelerator
-    return _flat(accelerator, [accelerator.activation_sram], [accelerator.weight_sram])
+    return _flat(accelerator, *_nominal(accelerator))
 
 
 def floor_of_all(problem: Problem) -> Accelerator:
@@ -29,12 +29,12 @@ def floor_of_all(problem: Problem) -> Accelerator:
     technology = smallest.technology
     if not technology.has_tables:
         return smallest
-    of_activations, of_weights = [smallest.activation_sram], [smallest.weight_sram]
+    of_activations, of_weights = _nominal(smallest)
     for name, sizes in problem.buffers.items():
         if name == "weight_buffer":
-            of_weights = [technology.sram("weight", size) for size in sizes]
+            of_weights = [technology.nominal_sram("weight", size) for size in sizes]
         else:
-            of_activations = [technology.sram("activation", size) for size in sizes]
+            of_activations = [technology.nominal_sram("activation", size) for size in sizes]
     return _flat(smallest, of_activations, of_activations if smallest.is_shared else of_weights)
 
 
@@ -46,14 +46,21 @@ def floor_between(problem: Problem, sizes: Sequence[int]) -> Accelerator:
     (name, candidates), *_ = problem.buffers.items()
     largest = problem.accelerator_of([candidates.index(max(sizes))])
     technology = largest.technology
-    of_activations, of_weights = [largest.activation_sram], [largest.weight_sram]
+    of_activations, of_weights = _nominal(largest)
     if name != "weight_buffer":
-        of_activations = [technology.sram("activation", size) for size in sizes]
+        of_activations = [technology.nominal_sram("activation", size) for size in sizes]
     if largest.is_shared:
         of_weights = of_activations
     elif name == "weight_buffer":
-        of_weights = [technology.sram("weight", size) for size in sizes]
+        of_weights = [technology.nominal_sram("weight", size) for size in sizes]
     return _flat(largest, of_activations, of_weights)
+
+
+def _nominal(accelerator: Accelerator) -> tuple[list[SramRow], list[SramRow]]:
+    """Return the cost of both buffers as their tables have it: the voltage of the clock then counts once."""
+    sram = accelerator.technology.nominal_sram
+    sizes = accelerator.activation_capacity, accelerator.weight_capacity
+    return [sram("activation", sizes[0])], [sram("weight", sizes[1])]
 
 
 def _flat(accelerator: Accelerator, of_activations: Iterable[SramRow], of_weights: Iterable[SramRow]) -> Accelerator:

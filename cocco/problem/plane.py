@@ -25,7 +25,7 @@ class Plane:
     def __init__(self, problem: Problem, names: Sequence[str]) -> None:
         self.problem, self.names = problem, tuple(names)
         self.machines: dict[tuple[int, ...], Accelerator] = {}
-        self.cycles = 0.0  # of computing: those of every plan on one core, and no more than those of any on several
+        self.cycles = 0.0  # of computing: no more than those of any plan; on one core without ports those of every plan
         for weight, rules in zip(problem.objective.weights, problem.rules):
             self.cycles += weight * sum(rules.cycles)
 

@@ -18,6 +18,7 @@ WORDS = {
     "port_mm2": "mm2 of the crossbar port of a core, from two cores on; our choice",
     "phy_mm2": "mm2 of the interface of a DRAM channel, null for that of the kind of DRAM",
     "leakage_uw_per_mac": "uW of each MAC with what belongs to it (synthesis report of github.com/harvard-acc/RecPipe)",
+    "sram_bytes_per_mac": "bytes per cycle of the port of a buffer for each MAC of its core, 0 for any; our choice",
     "idle_pj_per_mac": "pJ of a MAC in a cycle in which its core computes and it does nothing; our choice",
 }  #: by field: unit, meaning, source
 FIT_MM2 = (0.240, 0.001080, 1.925)  #: at 16 nm of a core, of each MAC, of a MiB: least relative error over NVDLA_SIZES
@@ -57,6 +58,7 @@ class Logic:
     port_mm2: float = 0.0
     phy_mm2: float | None = 0.0
     leakage_uw_per_mac: float = 0.0
+    sram_bytes_per_mac: float = 0.0
     idle_pj_per_mac: float = 0.0
     node: str = ""  #: of the numbers, such as "12nm"; said beside a buffer's own
 
@@ -86,6 +88,7 @@ NVDLA = Logic(
     port_mm2=0.05,  # our choice: 256 bits
     phy_mm2=None,
     leakage_uw_per_mac=5.0,  # 1.83 mW in 0.507 mm2 (RecPipe, 12 nm, 0.7 V, 25 C), 3.5 uW on mac_mm2; warmer
+    sram_bytes_per_mac=0.125,  # our choice: 16 B for 128 MACs
     idle_pj_per_mac=0.05,  # our choice: a third of what clock and registers take if nothing is gated (RecPipe's report)
     node="12nm",
 )  # fmt: skip
@@ -106,7 +109,7 @@ def logic_said(content: object) -> Logic:
     >>> logic_said("tpu")
     Traceback (most recent call last):
     ValueError: logic must be one of nvdla, or a mapping with preset, core_mm2, mac_mm2, mac_bits_mm2, pe_mm2, \
-port_mm2, phy_mm2, leakage_uw_per_mac, idle_pj_per_mac, node, got 'tpu'
+port_mm2, phy_mm2, leakage_uw_per_mac, sram_bytes_per_mac, idle_pj_per_mac, node, got 'tpu'
     """
     if isinstance(content, str):
         content = {"preset": content}

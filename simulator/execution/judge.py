@@ -17,6 +17,7 @@ from simulator.execution.count.checks import (
     idle_of,
     numbers,
     slots_of,
+    through_ports,
 )
 from simulator.execution.count.count import Count, Plan, Setting, kept_bytes
 from simulator.execution.count.layer_facts import with_experts
@@ -47,7 +48,7 @@ def count_plan(network: Network, accelerator: Accelerator, plan: Plan) -> Counte
     try:
         kept = _kept_bytes(network, accelerator, plan)
         setting = Setting(accelerator, accelerator.activation_capacity - kept, accelerator.weight_capacity)
-        count = run_plan(setting, part, plan)._replace(kept_bytes=kept)
+        count = through_ports(run_plan(setting, part, plan)._replace(kept_bytes=kept), accelerator)
     except Miss as miss:
         return Counted(miss=str(miss))
     if not accelerator.mapper.is_flat:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
@@ -30,6 +31,8 @@ class Sram:
         "rows": a buffer has the capacity of a row (times banks), as the macros of a compiler; "any": between rows, too.
     pipelined
         Whether an access may take more than a clock, one starting in each.
+    node
+        Of the table's numbers, such as "22nm"; unless it is said, that in the name of the table, if there is one.
 
     Raises
     ------
@@ -55,6 +58,7 @@ cycle_ns=0.7)
     bank_pj_per_byte: float = 0.0
     sizes: Sizes = "any"
     pipelined: bool = False
+    node: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.table, SramTable):
@@ -65,9 +69,17 @@ cycle_ns=0.7)
             raise ValueError(f"sram.sizes must be one of {', '.join(get_args(Sizes))}, got {shown(self.sizes)}")
         if not isinstance(self.pipelined, bool):
             raise ValueError(f"sram.pipelined must be true or false, got {shown(self.pipelined)}")
+        if not isinstance(self.node, str):
+            raise ValueError(f"sram.node must be a text such as 22nm, got {shown(self.node)}")
 
     def __repr__(self) -> str:
         return changes(self)
+
+    @property
+    def made_in(self) -> str:
+        """The node that is said, or that is in the name of the table; nothing where nobody says."""
+        named = re.search(r"[0-9]+nm", self.table.name)
+        return self.node or (named[0] if named else "")
 
     @property
     def capacities(self) -> tuple[int, ...]:
@@ -103,7 +115,7 @@ cycle_ns=0.7)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data from which `sram_of` makes the same."""
-        content = {each.name: getattr(self, each.name) for each in fields(self)}
+        content = {each.name: getattr(self, each.name) for each in fields(self) if self.node or each.name != "node"}
         rows = [list(row) for row in self.table.rows]
         return content | {"table": {"name": self.table.name, "source": self.table.source, "rows": rows}}
 

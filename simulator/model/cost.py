@@ -91,11 +91,11 @@ def energy_breakdown(totals: Totals, accelerator: Accelerator) -> EnergyBreakdow
         global_buffer=accelerator.activation_sram.energy_pj(totals.global_buffer_bytes, totals.global_written_bytes),
         weight_buffer=accelerator.weight_sram.energy_pj(totals.weight_buffer_bytes, totals.weight_written_bytes),
         compute=technology.compute_pj(totals.operations, totals.operation_extra),
-        crossbar=technology.crossbar_pj_per_byte * totals.crossbar_bytes,
+        crossbar=technology.on_chip.crossbar * totals.crossbar_bytes,
         leakage=(of_activations + of_weights) * totals.slots if accelerator.has_tables else None,
         dram_background=of_dram * totals.slots if technology.dram_background_mw else None,
         logic_leakage=None if technology.logic is None else of_logic * totals.slots,
-        idle=None if technology.logic is None else technology.logic.idle_pj_per_mac * totals.idle,
+        idle=None if technology.logic is None else technology.on_chip.idle * totals.idle,
     )
 
 

@@ -33,7 +33,7 @@ class Price(NamedTuple):
     weight_buffer_bytes: int
     crossbar_bytes: int
     operations: int  #: MACs and the operations of pools and element-wise layers; rescalings among them
-    compute_cycles: int
+    compute_cycles: int  #: of the array, or of the ports of buffers, whichever takes longer
     global_written_bytes: int = 0  #: of global_buffer_bytes, what is written and not read
     weight_written_bytes: int = 0  #: of weight_buffer_bytes
     kept_bytes: int = 0  #: of one core, of all tensors that are kept whole meanwhile; not in activation_bytes

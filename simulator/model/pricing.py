@@ -9,10 +9,12 @@ go to the least EMA, then energy, latency, and the larger tile.
 
 from __future__ import annotations
 
+from itertools import accumulate
+
 from simulator.model.holding import Holding
 from simulator.model.kept import NOTHING, Reserved
 from simulator.model.layer.cheapest import cheapest_plan
-from simulator.model.layer.goal import Goal, Room, energy_of
+from simulator.model.layer.goal import Goal, Room, computing_cycles, energy_of
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.layer.orders import LoopPlan
 from simulator.model.nests.chain import Links
@@ -125,7 +127,17 @@ class SubgraphModel(Holding):
         return next((way for way in self.ways if (way.scheme, way.groups) == asked), self.ways[0])
 
     def layer_cycles(self, price: Price) -> dict[int, int]:
-        """Return the cycles of each layer in a price of this subgraph; they add up to its compute_cycles."""
+        """Return the cycles of each layer in a price of this subgraph; they add up to its compute_cycles.
+
+        Where ports are slower than the array, all layers take longer in proportion.
+        """
+        found = self._array_cycles(price)
+        ends = [0, *accumulate(found.values())]
+        whole = [price.compute_cycles * end // ends[-1] for end in ends]
+        return {v: end - start for v, start, end in zip(found, whole, whole[1:])}
+
+    def _array_cycles(self, price: Price) -> dict[int, int]:
+        """Return the cycles that the array takes for each layer, for a layer by itself all."""
         if price.loops is not None:
             if self.is_single:
                 return dict.fromkeys(self.subgraph.layers, price.compute_cycles)
@@ -191,13 +203,14 @@ class SubgraphModel(Holding):
         if way.groups > 1:  # each group fills the array anew
             moves = moves._replace(cycles=sum(way.layer_cycles(self._found(way, tile)[0]).values()))
         inputs, outputs = batch * self.inputs, batch * self.outputs
+        activations, weights = inputs + outputs + moves.buffered, moves.weights_written + moves.weights_read
         return Price(
             tile, at_once, at_once * self._need(tile, way), way.weight_need, None, False, self.weights, inputs, outputs,
-            global_buffer_bytes=inputs + outputs + moves.buffered,
-            weight_buffer_bytes=moves.weights_written + moves.weights_read,
+            global_buffer_bytes=activations,
+            weight_buffer_bytes=weights,
             crossbar_bytes=moves.crossing,
             operations=self.operations,
-            compute_cycles=moves.cycles,
+            compute_cycles=computing_cycles(moves.cycles, activations, weights, self.rules.ports),
             global_written_bytes=inputs + moves.written,
             weight_written_bytes=moves.weights_written,
             scheme=way.scheme,
@@ -223,7 +236,7 @@ class SubgraphModel(Holding):
         prices = []
         for way in self.loop_ways:
             cycles = rules.crew.looped_cycles(way)
-            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles, self.operations, rules.rate))
+            plan = cheapest_plan(way.loops, room, goal.of_cycles(cycles, self.operations))
             prices += [] if plan is None else [self.looped(way, plan)]
         if prices:
             return min(prices, key=lambda price: self._rank(price, goal))
@@ -258,7 +271,8 @@ class SubgraphModel(Holding):
             plan.tile, plan.at_once, plan.activation_bytes, plan.weight_bytes, plan, is_streamed,
             moved.ema_weight_bytes, moved.ema_input_bytes, moved.ema_output_bytes,
             moved.global_buffer_bytes, moved.weight_buffer_bytes, moved.crossbar_bytes,
-            self.operations + moved.rescalings, cycles,
+            self.operations + moved.rescalings,
+            computing_cycles(cycles, moved.global_buffer_bytes, moved.weight_buffer_bytes, rules.ports),
             moved.global_written_bytes, moved.weight_written_bytes,
             scheme=way.scheme,
             operation_extra=self.operation_extra + moved.again_extra,

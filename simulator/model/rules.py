@@ -52,7 +52,7 @@ class PricingRules:
         self.samples, self.bands = accelerator.samples_per_core, accelerator.bands
         self.max_regions = accelerator.max_regions
         self.mapper = accelerator.mapper
-        self.rate = accelerator.rate
+        self.rate, self.ports = accelerator.rate, accelerator.ports
         self.idle_macs = accelerator.idle_macs
         has_groups = accelerator.machine.has_groups
         self.most_groups = most_groups(geometry.network) if has_groups else [1] * len(geometry.network.layers)
@@ -150,7 +150,8 @@ class PricingRules:
             activation = technology.sram("activation", activation_capacity)
             weights = activation if self.is_shared else technology.sram("weight", weight_capacity)
             static = static_pj_per_slot(technology, self.cores, activation, None if self.is_shared else weights)
-            self._goals[key] = goal_of(self.metric, technology, activation, weights, static, self.cores, self.idle_macs)
+            of_machine = self.cores, self.idle_macs, self.ports
+            self._goals[key] = goal_of(self.metric, technology, activation, weights, static, *of_machine)
         return self._goals[key]
 
     def _least_cycles(self, v: int) -> int:

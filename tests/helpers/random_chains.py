@@ -164,8 +164,8 @@ def random_questions(seed: int) -> Iterator[tuple[LoopLayer, Room, Goal]]:
         if rng.random() < 0.5:
             room = Room(int(need.activation * factor), int(need.weights * rng.choice((1, 1, 2, 10, 1000))))
         metric, port = rng.choice(("ema", "energy", "latency-sum")), rng.choice((1, 16))
-        goal = Goal(metric, 100.0, rng.choice((1.0, 5.5)), 2.0, static=rng.choice((0.0, 3.0)), slots=5000)
-        yield layer, room, goal._replace(widths=(port, 4), operation=0.3)
+        goal = Goal(metric, 100.0, rng.choice((1.0, 5.5)), 2.0, static=rng.choice((0.0, 3.0)), cycles=5000)
+        yield layer, room, goal._replace(widths=(port, 4), rate=(port, 1), operation=0.3)
 
 
 def _words(channels: int, rng: random.Random) -> int:

@@ -69,7 +69,7 @@ def question_of(problem: Problem) -> dict[str, Any]:
     return {
         "networks": list(problem.networks), "space": space, "weights": list(problem.objective.weights),
         "tile_rule": problem.tile_rule, "cores": machine.cores, "batch": machine.batch,
-        "max_regions": machine.max_regions,
+        "max_regions": machine.max_regions, "technology": machine.technology,
     }  # fmt: skip
 
 

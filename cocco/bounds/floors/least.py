@@ -8,7 +8,7 @@ from cocco.problem.floor import floor_of_all
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.model.cost import Totals
-from simulator.model.layer.goal import idle_cycles
+from simulator.model.layer.goal import computing_cycles, idle_cycles
 from simulator.model.pricing import PricingRules
 
 
@@ -42,19 +42,22 @@ def least_totals(rules: PricingRules, traffic: Traffic, buffered: Buffered, acce
     traffic: what crosses to DRAM at least. Global buffer: the maps again, each result written once, and the operands
     read. Weight buffer: each weight written as often as it is read from DRAM, and read. Crossbar: nothing, for a layer
     may read its own channels only. Operations are the same for every partition; cycles are those of the fastest way to
-    share a layer. MACs are idle for all cycles but one for each operation; another operation takes no less energy than
-    an idle MAC. Slots: a sum of the larger of two terms is at least the larger of their sums.
+    share a layer, or those of ports for what buffers move at least. MACs are idle for all cycles but one for each
+    operation; another operation takes no less energy than an idle MAC. Cycles, slots: a sum of the larger of two terms
+    is at least the larger of their sums.
     """
     geometry, batch = rules.geometry, rules.batch
     results = sum(layer.size_bytes for layer in geometry.network.layers)
     ema = traffic.weights + traffic.maps
+    activations, weights = traffic.maps + batch * results + buffered.operands, traffic.weights + buffered.weights
+    cycles = computing_cycles(sum(rules.cycles), activations, weights, rules.ports)
     return Totals(
         ema_bytes=ema,
-        global_buffer_bytes=traffic.maps + batch * results + buffered.operands,
-        weight_buffer_bytes=traffic.weights + buffered.weights,
+        global_buffer_bytes=activations,
+        weight_buffer_bytes=weights,
         crossbar_bytes=0,
         operations=batch * sum(geometry.operations),
-        slots=max(rules.rate.slots(sum(rules.cycles)), ema),
+        slots=max(rules.rate.slots(cycles), ema),
         operation_extra=batch * sum(geometry.operation_extra),
-        idle=idle_cycles(rules.idle_macs, sum(rules.cycles), batch * sum(geometry.operations)),
+        idle=idle_cycles(rules.idle_macs, cycles, batch * sum(geometry.operations)),
     )

@@ -128,21 +128,24 @@ cdef class Kernel:
         self.machine.is_shared, self.machine.is_exact = rule.is_shared, rule.tile_rule == "exact"
         self.machine.cores, self.machine.batch = rule.cores, rule.batch
         self.machine.max_regions = rule.max_regions or 0
-        self.machine.bandwidth, self.machine.per = rule.rate
+        self.machine.rate, self.machine.ports = rule.rate, rule.ports
         self.machine.per_cycle = rule.rate.per_cycle
         technology = problem.accelerator.technology
         self.machine.alignment = technology.channel_alignment
         self.machine.port, self.machine.crossbar_port = technology.crossing(rule.cores)
         self.machine.has_loops = rule.has_loop_orders
         self.machine.metric = ("ema", "energy", "latency-sum").index(rule.metric)
-        self.machine.crossbar = technology.crossbar_pj_per_byte
-        self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.operation_pj
-        self.machine.idle, self.machine.idle_macs = technology.of_logic.idle_pj_per_mac, rule.idle_macs
+        self.machine.crossbar = technology.on_chip.crossbar
+        self.machine.dram, self.machine.operation = technology.dram_pj_per_byte, technology.on_chip.operation
+        self.machine.idle, self.machine.idle_macs = technology.on_chip.idle, rule.idle_macs
         ways = [
             rules[i].loop_ways((v,)) for i, network in enumerate(problem.networks) for v in range(len(network.layers))
         ]
         ways += [problem.rules[i].loop_ways(layers) for i, layers in _nests_of(problem)]  # of one core, one each
-        self.loops = LoopLayers([way.loops for each in ways for way in each], "bands", self.machine.port)
+        of_port = 1  # slots, or cycles of MACs, of a byte that passes a port
+        if self.machine.ports[0]:
+            of_port = ceil_div(max(self.machine.rate[0], self.machine.idle_macs), self.machine.ports[0])
+        self.loops = LoopLayers([way.loops for each in ways for way in each], "bands", self.machine.port, of_port)
         self.net.loops, self.net.loop_start = self.loops.layers, self._hold(_starts(ways))
         self.net.loop_cycles = self._hold([rule.crew.looped_cycles(way) for each in ways for way in each])
         self.machine.tile_count, self.machine.tiles = len(technology.tiles), self._hold(technology.tiles)
@@ -282,9 +285,9 @@ cdef class Kernel:
         self.goal.has_alpha, self.goal.alpha = objective.alpha is not None, objective.alpha or 0.0
         self.goal.counted = machine.cores if objective.count == "all" else 1
         self.goal.weights = self._hold_floats(objective.weights)
-        self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.operation_pj
-        self.goal.operation_unit = technology.operation_pj / OPERATION_UNITS
-        self.goal.crossbar = technology.crossbar_pj_per_byte
+        self.goal.dram, self.goal.operation = technology.dram_pj_per_byte, technology.on_chip.operation
+        self.goal.operation_unit = technology.on_chip.operation / OPERATION_UNITS
+        self.goal.crossbar = technology.on_chip.crossbar
         sizes = problem.candidates or ((machine.activation_capacity,), (machine.weight_capacity,))
         self.goal.buffers = len(problem.candidates)
         for i in range(2):
@@ -299,7 +302,7 @@ cdef class Kernel:
                 for row in rows
             ])
         self.goal.background, self.goal.logic = machine.static_pj_per_slot[2:]
-        self.goal.idle = technology.of_logic.idle_pj_per_mac
+        self.goal.idle = technology.on_chip.idle
 
     def _fill_rates(self, settings, has_capacities):
         from cocco.candidates.stream import threshold

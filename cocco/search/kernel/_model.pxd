@@ -42,8 +42,8 @@ cdef struct Machine:  # what PricingRules holds
     i64 teams           # of cores, with samples of their own
     i64 bands           # cores of a team
     i64 max_regions     # 0: no limit
-    i64 bandwidth       # DRAM bytes of all cores
-    i64 per             # in so many cycles
+    i64 rate[2]         # DRAM bytes of all cores, in so many cycles
+    i64 ports[2]        # of all cores to each buffer: simulator.technology.Ports
     double per_cycle
     i64 port            # slots, and the bytes that cross in them: simulator.technology.Technology.crossing
     i64 crossbar_port

@@ -48,6 +48,7 @@ def most_counted(problem: Problem) -> int:
     """Return an upper bound of any sum of bytes, operations or slots of a problem."""
     machine, most = problem.accelerator, 0
     of_cycle = max(machine.rate.bytes, machine.idle_macs)
+    of_port = -(-of_cycle // machine.ports[0]) if machine.ports[0] else 1  # slots, or cycles of MACs, of a byte
     crossing = machine.technology.crossing(machine.cores)[0] if machine.cores > 1 else 1  # its slots
     for rules in problem.rules:
         geometry = rules.geometry
@@ -56,5 +57,5 @@ def most_counted(problem: Problem) -> int:
         moved = sum(geometry.size_bytes) * (area + 8 * reach) + sum(geometry.weight_bytes) * area
         cycles = sum([rules.crew.cycles(layer, rules.batch) for layer in geometry.network.layers])
         computed = sum(geometry.operations) + sum(geometry.operation_extra)
-        most += 8 * rules.batch * rules.cores * (moved * crossing + computed) + cycles * of_cycle
+        most += 8 * rules.batch * rules.cores * (moved * max(crossing, of_port) + computed) + cycles * of_cycle
     return most

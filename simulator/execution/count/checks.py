@@ -9,9 +9,10 @@ from math import ceil
 from typing import Literal
 
 from simulator.accelerator import Accelerator
+from simulator.chip.clock import CONSTANT, LINEAR, NOMINAL_VOLTS, SQUARED
 from simulator.execution.count.count import Count
 from simulator.memory.table import SramRow
-from simulator.technology import MOST_CYCLES
+from simulator.technology import MOST_CYCLES, OPERATION_UNITS, Technology
 
 Status = Literal["equal", "within", "different", "not executed"]
 Number = float | None
@@ -75,6 +76,20 @@ def number_of(ratio: Fraction) -> float:
     return ratio.numerator if ratio.denominator == 1 else ratio.numerator / ratio.denominator
 
 
+def through_ports(count: Count, accelerator: Accelerator) -> Count:
+    """Return a count whose computing takes at least as long as all bytes need that a buffer reads and writes."""
+    said, cores = accelerator.technology, accelerator.cores
+    width = said.sram_bytes_per_cycle
+    if width is None and said.logic is not None:
+        width = ceil(said.pe_rows * said.pe_columns * said.pe_inputs * said.pe_outputs * said.logic.sram_bytes_per_mac)
+    moved = [count.global_buffer_bytes, count.weight_buffer_bytes]
+    if not width or count.compute_cycles is None or None in moved:
+        return count
+    sizes = [each for each in moved if each is not None]
+    most = sum(sizes) if accelerator.is_shared else max(sizes)
+    return count._replace(compute_cycles=max(count.compute_cycles, ceil(Fraction(most, width * cores))))
+
+
 def idle_of(count: Count, accelerator: Accelerator) -> int | None:
     """Return the cycles in which MACs of all cores do nothing while a subgraph computes; None if it was not executed.
 
@@ -97,19 +112,17 @@ def numbers(count: Count, accelerator: Accelerator, slots: int | None, idle: int
 
     slots: the time that was counted, of one subgraph or of all; idle: cycles of MACs, likewise.
     """
-    ema, technology = _ema(count), accelerator.technology
+    ema, technology, scale = _ema(count), accelerator.technology, _scale(accelerator.technology)
     terms: dict[str, Number] = {
         "dram": _times(technology.dram_pj_per_byte, ema),
         "global_buffer": _moved(accelerator.activation_sram, count.global_buffer_bytes, count.global_written_bytes),
         "weight_buffer": _moved(accelerator.weight_sram, count.weight_buffer_bytes, count.weight_written_bytes),
-        "compute": None
-        if count.operations is None
-        else technology.compute_pj(count.operations, count.operation_extra or 0),
-        "crossbar": _times(technology.crossbar_pj_per_byte, count.crossbar_bytes),
+        "compute": _computed(scale * technology.operation_pj, count),
+        "crossbar": _times(scale * technology.crossbar_pj_per_byte, count.crossbar_bytes),
         **_by_time(accelerator, slots),
     }
     if technology.logic is not None:
-        terms["idle"] = _times(technology.logic.idle_pj_per_mac, idle)
+        terms["idle"] = _times(scale * technology.logic.idle_pj_per_mac, idle)
     energy: Number = 0.0
     for term in terms.values():  # left to right: from Python 3.12 on `sum` corrects rounding
         energy = None if energy is None or term is None else energy + term
@@ -138,6 +151,24 @@ def _by_time(accelerator: Accelerator, slots: int | None) -> dict[str, Number]:
         milliwatts = cores * (macs * technology.logic.leakage_uw_per_mac * 1e-3)
         found["logic_leakage"] = _times(milliwatts / per_ns, slots)
     return found
+
+
+def _scale(technology: Technology) -> float:
+    """Return the energy of logic at the voltage of its clock, over what the technology says."""
+    for clock, volts in technology.clock:
+        if clock == technology.clock_ghz:
+            now, said = (SQUARED * each * each + LINEAR * each + CONSTANT for each in (volts, NOMINAL_VOLTS))
+            return now / said
+    return 1.0
+
+
+def _computed(operation_pj: float, count: Count) -> Number:
+    """Return the energy of operations: those of INT8, and what wider numbers take beyond it."""
+    if count.operations is None:
+        return None
+    energy = operation_pj * count.operations
+    extra = count.operation_extra or 0
+    return energy + operation_pj / OPERATION_UNITS * extra if extra else energy
 
 
 def _times(each: float, amount: int | None) -> Number:

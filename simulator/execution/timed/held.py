@@ -24,10 +24,10 @@ Rows = Mapping[int, int]  #: by tensor id, the rows that there are
 
 
 class _Held(NamedTuple):
-    """Rows after each operation, slots of each layer, and the room in a core of a row of each tensor."""
+    """Rows after each operation, cycles of the array for each layer, and the room in a core of a row of each tensor."""
 
     done: Sequence[Rows]
-    slots: dict[int, int]
+    cycles: dict[int, int]
     room: dict[int, int]  #: of all samples, which an operation makes
     whole: set[int]  #: tensors whose region has all rows of all samples
 
@@ -38,6 +38,7 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
     count: of the part; ends: the last step of each tensor that is kept now.
     """
     held, network, batch = _held(part, plan, accelerator), part.network, accelerator.batch
+    computing = _slots(held.cycles, count.compute_cycles or 0, accelerator)
     together = -(-len(held.done) * (len(part.tensors) + 1) // EVENTS)
     done = [*held.done[together - 1 :: together]]
     done += [held.done[-1]] if len(held.done) % together else []
@@ -68,24 +69,21 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
         rooms = [-(-each * own // all_of_them) for each in (come, come + size)]
         weights += [Weights(k, v, size, rooms[1] - rooms[0], last)] if size else []
         come += size
-    slots = {v: [0, *(total * rows[v] // height[v] for rows in done)] for v, total in held.slots.items()}
+    slots = {v: [0, *(total * rows[v] // height[v] for rows in done)] for v, total in computing.items()}
     return Needs(slots, inputs, weights, outputs, count.activation_bytes or 0, count.crossbar_bytes or 0)
 
 
 def _held(part: Part, plan: Plan, accelerator: Accelerator) -> _Held:
     technology = accelerator.technology
-    per_cycle = bytes_per_cycle(accelerator)
     if accelerator.cores > 1:
         team = derive_team(part, plan, accelerator)
         cycles, samples = layer_cycles(team, technology), max(samples_of(plan, accelerator))
-        return _with_rows(
-            team.scheme, team, samples, {v: ceil(samples * each * per_cycle) for v, each in cycles.items()}
-        )
+        return _with_rows(team.scheme, team, samples, {v: samples * each for v, each in cycles.items()})
     one = part if plan.channel_groups == 1 else group_of(part, plan.channel_groups)
     scheme = derive_scheme(one, plan.tile, technology.channel_alignment, plan.at_once)
     often = accelerator.batch * plan.channel_groups
-    cycles = {v: sum(array_cycles(work, technology) for work in works_of(one.network, v)) for v in one.layers}
-    found = _with_rows(scheme, None, often, {v: ceil(often * each * per_cycle) for v, each in cycles.items()})
+    cycles = {v: often * sum(array_cycles(work, technology) for work in works_of(one.network, v)) for v in one.layers}
+    found = _with_rows(scheme, None, often, cycles)
     if one is part:
         return found
     names = {one.network.index[part.name(u)]: u for u in part.tensors}
@@ -95,10 +93,20 @@ def _held(part: Part, plan: Plan, accelerator: Accelerator) -> _Held:
         tensor = tensor_of(part.network, u)
         channels = -(-tensor.channels // technology.channel_alignment) * technology.channel_alignment
         room[u] = accelerator.batch * tensor.width * row_bytes(channels, tensor.bits)
-    return _Held(done, {names[v]: size for v, size in found.slots.items()}, room, set(part.lies.on_chip))
+    return _Held(done, {names[v]: each for v, each in found.cycles.items()}, room, set(part.lies.on_chip))
 
 
-def _with_rows(scheme: Scheme, team: Team | None, samples: int, slots: dict[int, int]) -> _Held:
+def _slots(cycles: Mapping[int, int], counted: int, accelerator: Accelerator) -> dict[int, int]:
+    """Return the slots of each layer; counted: cycles of all, more than those of the array where ports are slower."""
+    found, array, done, last = {}, sum(cycles.values()), 0, 0
+    for v, each in cycles.items():
+        done += each
+        stop = done * counted // array
+        found[v], last = ceil((stop - last) * bytes_per_cycle(accelerator)), stop
+    return found
+
+
+def _with_rows(scheme: Scheme, team: Team | None, samples: int, cycles: dict[int, int]) -> _Held:
     part, cells = scheme.part, scheme.cells
     width = part.extent[COLUMNS]
     room, whole = {}, set(part.lies.on_chip)
@@ -111,7 +119,7 @@ def _with_rows(scheme: Scheme, team: Team | None, samples: int, slots: dict[int,
         is_whole = all(each.rows >= part.extent[ROWS][u] and each.columns >= across for across, each in sizes)
         if is_whole and all(each.samples >= samples for _, each in sizes):
             whole.add(u)
-    return _Held(list(_rows_done(scheme)), slots, room, whole)
+    return _Held(list(_rows_done(scheme)), cycles, room, whole)
 
 
 def _rows_done(scheme: Scheme) -> Iterator[Rows]:

@@ -29,14 +29,15 @@ cdef struct LoopGoal:
     double activation_write
     double weights_write
     double static "static_pj"
-    i64 slots
+    i64 cycles
     double crossbar
     i64 widths[2]
     double operation
     double idle
     i64 macs
-    i64 unused
-    i64 per
+    i64 operations
+    i64 rate[2]
+    i64 ports[2]
 
 
 cdef struct Best:
@@ -63,6 +64,8 @@ cdef Room without(Room room, i64 activation, i64 weights) noexcept nogil
 cdef i64 most(Room room, i64 activation, i64 weights) noexcept nogil
 cdef bint holds(Room room, i64 activation, i64 weights) noexcept nogil
 cdef i64 ema_of(LoopTotals moving) noexcept nogil
+cdef i64 computing_cycles(i64 cycles, i64 activations, i64 weights, i64* ports) noexcept nogil
+cdef i64 least_cycles(LoopGoal* goal, LoopTotals moving) noexcept nogil
 cdef i64 least_slots(LoopGoal* goal, LoopTotals moving) noexcept nogil
 cdef i64 idle_cycles(i64 macs, i64 cycles, i64 operations) noexcept nogil
 cdef i64 least_idle(LoopGoal* goal, LoopTotals moving) noexcept nogil

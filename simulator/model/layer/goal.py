@@ -12,7 +12,7 @@ from simulator.model.layer.axes import Grid, Mode
 from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.on_cores import added, shared, together
 from simulator.model.layer.orders import LoopPlan, LoopTotals, Moved, totals_of
-from simulator.technology import OPERATION_UNITS, Rate, Technology
+from simulator.technology import NO_PORTS, OPERATION_UNITS, Ports, Technology
 
 SHARED = None  #: room for weights where they share the memory of the activations
 SAME = None  #: pJ to write a byte where it takes as much as to read one
@@ -85,7 +85,7 @@ class Moving(Protocol):
 class Goal(NamedTuple):
     """What to minimize, and pJ per byte: DRAM, activation buffer, weight buffer, crossbar; pJ per slot of leakage.
 
-    Latency is that of a whole layer, by computing, DRAM or crossbar: on one core it is least where EMA is least.
+    Latency is that of a whole layer, by computing, DRAM or crossbar.
     Unless stated otherwise, writing a byte takes as much energy as reading one.
     """
 
@@ -96,21 +96,21 @@ class Goal(NamedTuple):
     activation_write: float | None = SAME
     weights_write: float | None = SAME
     static: float = 0.0  #: per slot (cost.Totals)
-    slots: int = 0  #: that computing takes, times rate.cycles; only looked at where time or what leaks counts
+    cycles: int = 0  #: that the array takes; only looked at where time or what leaks counts
     crossbar: float = 0.0
     widths: tuple[int, int] = (1, 1)  #: slots, and the bytes that cross between cores in them; of one core, rate.bytes
     operation: float = 0.0  #: pJ of an operation that not every order of a layer has
     idle: float = 0.0  #: pJ of a MAC that has nothing to do in a cycle of computing
     macs: int = 0  #: of all cores, if that is anything
-    unused: int = 0  #: cycles of MACs without an operation, in every order of a layer; below 0 where there are more
+    operations: int = 0  #: in every order of a layer
+    rate: tuple[int, int] = (1, 1)  #: DRAM bytes of all cores in so many cycles (simulator.technology.Rate)
+    ports: Ports = NO_PORTS  #: of all cores, bytes in a cycle
 
-    per: int = 1  #: rate.cycles (simulator.technology.Rate)
-
-    def of_cycles(self, cycles: int, operations: int, rate: Rate) -> Goal:
-        """Return the goal for a layer whose computing takes these cycles."""
+    def of_cycles(self, cycles: int, operations: int) -> Goal:
+        """Return the goal for a layer for which the array takes these cycles."""
         if not (self.static or self.macs or self.metric == LATENCY):
             return self
-        return self._replace(slots=cycles * rate.bytes, unused=self.macs * cycles - operations)
+        return self._replace(cycles=cycles, operations=operations)
 
 
 def ema_of(moving: Moving) -> int:
@@ -118,11 +118,26 @@ def ema_of(moving: Moving) -> int:
     return moving.ema_weight_bytes + moving.ema_input_bytes + moving.ema_output_bytes
 
 
+def computing_cycles(cycles: int, activations: int, weights: int, ports: Ports) -> int:
+    """Return how long computing takes: as the array does, and as these bytes of each buffer take through its port."""
+    if not ports[0]:
+        return cycles
+    if not ports[1]:
+        return max(cycles, ceil_div(activations + weights, ports[0]))
+    return max(cycles, ceil_div(activations, ports[0]), ceil_div(weights, ports[1]))
+
+
+def least_cycles(goal: Goal, moving: LoopTotals) -> int:
+    """Return the least cycles of computing that moves these bytes."""
+    cycles = goal.cycles + moving.again_cycles
+    return computing_cycles(cycles, moving.global_buffer_bytes, moving.weight_buffer_bytes, goal.ports)
+
+
 def least_slots(goal: Goal, moving: LoopTotals) -> int:
     """Return the least slots that moving these bytes and computing take."""
-    computing = goal.slots + moving.again_cycles * goal.widths[0]
-    if goal.per > 1:
-        computing = ceil_div(computing, goal.per)
+    computing = least_cycles(goal, moving) * goal.rate[0]
+    if goal.rate[1] > 1:
+        computing = ceil_div(computing, goal.rate[1])
     return max(computing, ema_of(moving), ceil_div(moving.crossbar_bytes * goal.widths[0], goal.widths[1]))
 
 
@@ -133,7 +148,9 @@ def idle_cycles(macs: int, cycles: int, operations: int) -> int:
 
 def least_idle(goal: Goal, moving: LoopTotals) -> int:
     """Return the cycles of MACs that have nothing to do in an order of a layer; 0 where they cost nothing."""
-    return max(0, goal.unused + goal.macs * moving.again_cycles - moving.rescalings) if goal.macs else 0
+    if not goal.macs:
+        return 0
+    return idle_cycles(goal.macs, least_cycles(goal, moving), goal.operations + moving.rescalings)
 
 
 def energy_of(goal: Goal, moving: Moving, slots: int, idle: int) -> float:
@@ -232,6 +249,7 @@ def goal_of(
     static: Sequence[float],
     cores: int,
     macs: int,
+    ports: Ports,
 ) -> Goal:
     """Return what to minimize with these buffers, without the cycles of a layer; static: pJ per slot by part.
 
@@ -241,10 +259,11 @@ def goal_of(
     return Goal(
         metric, technology.dram_pj_per_byte, activation.read_pj_per_byte, weights.read_pj_per_byte,
         activation.write_pj_per_byte, weights.write_pj_per_byte, of_activations + of_weights + background + logic,
-        crossbar=technology.crossbar_pj_per_byte,
+        crossbar=technology.on_chip.crossbar,
         widths=technology.crossing(cores),
-        operation=technology.operation_pj,
-        idle=technology.of_logic.idle_pj_per_mac,
+        operation=technology.on_chip.operation,
+        idle=technology.on_chip.idle,
         macs=macs,
-        per=technology.rate(cores).cycles,
+        rate=technology.rate(cores),
+        ports=ports,
     )  # fmt: skip

@@ -7,7 +7,7 @@ import random
 import pytest
 
 from cocco.latency.bounds import ancestors, bounds_of, late_weights
-from simulator import Accelerator, Partition
+from simulator import Accelerator, Partition, Technology
 from simulator.metrics import METRIC_NAMES
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
@@ -88,7 +88,8 @@ def undercut(seed: int) -> list[int]:
     network = nest_network(rng, 4) if seed % 2 else late(rng.randint(2, 3), rng.choice((4, 8, 16)))
     size = rng.choice((512, 1024, 2048, 4096, 16384))
     buffers = {"shared_buffer": size} if rng.random() < 0.6 else {"global_buffer": size, "weight_buffer": size // 2}
-    chip = Accelerator(**buffers, batch=rng.choice((1, 1, 2)))
+    technology = Technology(sram_bytes_per_cycle=None if seed % 3 else 4)
+    chip = Accelerator(**buffers, batch=rng.choice((1, 1, 2)), technology=technology)
     found = list(ends(network, chip, rng))
     least = min((size for _, size in found), default=0)
     bound = bounds(network, chip, least)[0].slots

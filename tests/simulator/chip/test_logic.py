@@ -10,6 +10,7 @@ import pytest
 
 import workloads
 from cocco.effort.settings import Settings
+from cocco.output.text.plans.hardware import chip_lines
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, KiB, Partition, Technology, evaluate, load_accelerator
 from simulator.chip import area, money
@@ -178,3 +179,28 @@ def test_idle_energy_never_falls_below_nothing():
     found = evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=2**21, technology=technology))
     idle = [cost.energy_breakdown.idle for cost in found.subgraphs]
     assert min(idle) == 0.0 < max(idle)
+
+
+@pytest.mark.parametrize(
+    ("said", "line"),
+    [
+        ("sram: cacti7_22nm_hp\nlogic: nvdla", "logic at 12nm, buffers by cacti7_22nm_hp at 22nm"),
+        ("sram: {table: mine.csv, node: 28nm}\nlogic: nvdla", "logic at 12nm, buffers by mine.csv at 28nm"),
+        ("sram: mine.csv\nlogic: nvdla", "logic at 12nm, buffers by mine.csv at a node that nobody says"),
+        ("sram: {table: mine.csv, node: 28nm}\nlogic: {core_mm2: 1}", "logic at a node that nobody says"),
+        ("logic: {preset: nvdla, node: 7nm}", "logic at 7nm, buffers by the formula at 12nm"),
+        ("sram: {table: mine.csv, node: 12nm}\nlogic: nvdla", ""),
+        ("logic: nvdla", ""),
+    ],
+)
+def test_nodes_that_differ_are_named(tmp_path, said, line):
+    """A table says its node in the file or by its name."""
+    rows = "capacity_bytes,read_pj_per_byte,write_pj_per_byte,leakage_mw,area_mm2\n1024,1,1,0,1\n9999999,2,2,0,2\n"
+    (tmp_path / "mine.csv").write_text(rows, encoding="utf-8")
+    path = tmp_path / "chip.yaml"
+    path.write_text(f"shared_buffer: 512KB\n{said}\n", encoding="utf-8")
+    chip = load_accelerator(path)
+    shown = "\n".join(chip_lines(chip))
+    assert line in shown and bool(line) == ("mixed" in shown)
+    path.write_text(hardware_text(chip), encoding="utf-8")
+    assert load_accelerator(path) == chip and Technology.from_json(chip.technology.to_json()) == chip.technology

@@ -119,14 +119,14 @@ def test_the_cheapest_order_is_the_cheapest_of_all(seed):
     layer = loop_layer(rng.choice((random_layer, random_reduction))(rng), 0, rng.choice((1, 2)))
     room = Room(int(2 ** rng.uniform(6, 15)), rng.choice((None, int(2 ** rng.uniform(5, 14)))))
     pj = [rng.choice((0.0, 0.5, 1.0, 7.0)) for _ in range(5)]
-    goal = Goal("energy", *pj, static=rng.choice((0.0, 3.0)), slots=rng.choice((0, 1000)))
+    goal = Goal("energy", *pj, static=rng.choice((0.0, 3.0)), cycles=rng.choice((0, 1000)))
     plan = cheapest_plan(layer, room, goal)
     energies = [
-        energy_of(goal, each.totals, max(goal.slots, each.ema_bytes), 0) for each in plans_of(layer, room, "bands")
+        energy_of(goal, each.totals, max(goal.cycles, each.ema_bytes), 0) for each in plans_of(layer, room, "bands")
     ]
     assert (plan is None) == (not energies)
     if plan is not None:
-        assert energy_of(goal, plan.totals, max(goal.slots, plan.ema_bytes), 0) == min(energies)
+        assert energy_of(goal, plan.totals, max(goal.cycles, plan.ema_bytes), 0) == min(energies)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

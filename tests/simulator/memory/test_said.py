@@ -113,6 +113,7 @@ def test_a_file_without_buffers_has_tables(tmp_path):
         ("sram: {table: cacti7_22nm_lop, bank: 2}", "chip.yaml: unknown key 'bank'; sram has table, banks"),
         ("sram: {table: cacti7_22nm_lop, banks: 0}", "chip.yaml: sram.banks must be an integer from 1"),
         ("sram: {table: cacti7_22nm_lop, sizes: few}", "chip.yaml: sram.sizes must be one of any, rows"),
+        ("sram: {table: cacti7_22nm_lop, node: 22}", "chip.yaml: sram.node must be a text such as 22nm, got 22"),
         ("sram: {table: {name: a}}", "chip.yaml: sram.table must have a name, a source and a list of rows"),
         ("sram: {table: {name: a, rows: [[1, 2]]}}", "chip.yaml: sram.table: row 1 is [1, 2]; it must be a list of"),
         ("sram: {table: {name: a, rows: [[1, 2, 2, 2, 2]]}}", "chip.yaml: SRAM table 'a' must have 2 to 4096 rows"),

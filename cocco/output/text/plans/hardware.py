@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity, table, the_buffers
+from simulator.chip.clock import NOMINAL_VOLTS
 from simulator.mapping.mappers import Enumerate
 from simulator.memory.dram import DRAM_KINDS
-from simulator.technology import CLOCK_GHZ
+from simulator.technology import CLOCK_GHZ, Technology
 from simulator.units import AREA, POWER
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from simulator.memory.table import SramRow, SramTable
 
 CHIP_PARTS = ("cores", "PEs", "MACs", "buffers", "ports", "DRAM interfaces")  #: of simulator.chip.area.Area
+UNSAID = "a node that nobody says"
 SRAM_NODE = "12nm"  #: of the formula of a buffer's area
 HEADS = ("read pJ/B", "write pJ/B", "leakage mW", "area mm2", "cycle ns")
 
@@ -84,10 +86,11 @@ def buffers_text(accelerator: Accelerator) -> str:
 
 
 def chip_lines(accelerator: Accelerator) -> list[str]:
-    """Return area, leakage and price of the whole chip; nothing where the hardware says nothing of its logic."""
-    logic = accelerator.technology.logic
+    """Return area, leakage, price, ports and voltage of the chip; nothing where the hardware says nothing of them."""
+    technology = accelerator.technology
+    logic = technology.logic
     if logic is None:
-        return []
+        return _speed_lines(accelerator)
     area, money, kind = accelerator.chip_area, accelerator.chip_money, accelerator.technology.dram_kind
     parts = {name: mm2 for name, mm2 in zip(CHIP_PARTS, area) if mm2}
     shown = ", ".join(f"{name} {mm2:,.2f}" for name, mm2 in parts.items())
@@ -97,13 +100,31 @@ def chip_lines(accelerator: Accelerator) -> list[str]:
         f"  chip area               {AREA.text(area.total)}: {shown}{unknown}",
         f"  chip price              ${money.chip:,.2f} for die and package{dram}",
         f"  logic leakage           {POWER.text(accelerator.logic_mw)}",
+        *_speed_lines(accelerator),
     ]
-    if accelerator.technology.clock_ghz != CLOCK_GHZ:
-        lines.append(f"  energies                do not know the clock: they are those at {CLOCK_GHZ:g} GHz")
-    if logic.node and (accelerator.has_tables or logic.node != SRAM_NODE):
-        tables = {memory.table.name for memory in _srams(accelerator)} or {f"the formula at {SRAM_NODE}"}
-        lines.append(f"  areas are mixed         logic at {logic.node}, buffers by {', '.join(sorted(tables))}")
+    buffers = {(each.table.name, each.made_in) for each in _srams(accelerator)} or {("the formula", SRAM_NODE)}
+    if accelerator.has_tables or logic.node:
+        if {node for _, node in buffers} != {logic.node} or not logic.node:
+            by = ", ".join(f"{name} at {node or UNSAID}" for name, node in sorted(buffers))
+            lines.append(f"  areas are mixed         logic at {logic.node or UNSAID}, buffers by {by}")
     return lines
+
+
+def _speed_lines(accelerator: Accelerator) -> list[str]:
+    """Return how wide ports are, and what the clock makes of energies; nothing where both are those of the paper."""
+    technology = accelerator.technology
+    width = technology.port_bytes_per_cycle
+    ports = [f"  ports of buffers        {width:,} B in a cycle, read or written, of each buffer"] if width else []
+    return [*ports, *_energy_lines(technology)]
+
+
+def _energy_lines(technology: Technology) -> list[str]:
+    if technology.volts is not None:
+        scale = f"{technology.energy_scale:.4g} times those at {NOMINAL_VOLTS:g} V"
+        return [f"  energies                of logic and SRAM at {technology.volts:g} V: {scale}"]
+    if technology.clock_ghz == CLOCK_GHZ or technology.logic is None:
+        return []
+    return [f"  energies                do not know the clock: they are those at {CLOCK_GHZ:g} GHz"]
 
 
 def _srams(accelerator: Accelerator) -> list[Sram]:

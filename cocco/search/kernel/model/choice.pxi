@@ -177,8 +177,8 @@ cdef int price_in_loops(
     goal.widths[0], goal.widths[1], goal.operation = m.port, m.crossbar_port, m.operation
     goal.activation, goal.activation_write = memory.activation_pj.read, memory.activation_pj.write
     goal.weights, goal.weights_write = memory.weight_pj.read, memory.weight_pj.write
-    goal.static, goal.slots = memory.static_pj, cycles * m.bandwidth
-    goal.idle, goal.macs, goal.per = m.idle, m.idle_macs, m.per
+    goal.static, goal.cycles, goal.idle, goal.macs = memory.static_pj, cycles, m.idle, m.idle_macs
+    goal.rate, goal.ports = m.rate, m.ports
     best.found = best.area = 0
     if before is not NULL and before.found:
         best.found, best.slots, best.ema, best.energy = 1, before.row.slots, before.row.ema, before.energy
@@ -186,7 +186,7 @@ cdef int price_in_loops(
     for v in w.subgraph.layers[:w.subgraph.layer_count]:
         row.operations += net.operations[v]
         row.operation_extra += net.operation_extra[v]
-    goal.unused = m.idle_macs * cycles - m.batch * row.operations
+    goal.operations = m.batch * row.operations
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
         return status
@@ -196,8 +196,7 @@ cdef int price_in_loops(
     row.crossbar = moved.crossbar_bytes
     row.operations = m.batch * row.operations + moved.rescalings
     row.operation_extra = m.batch * row.operation_extra + moved.again_extra
-    row.slots = slots_of(m, cycles + moved.again_cycles, row.ema, row.crossbar)
-    row.idle = idle_cycles(m.idle_macs, cycles + moved.again_cycles, row.operations)
+    take_time(m, cycles + moved.again_cycles, row)
     row.global_written, row.weight_written = moved.global_written_bytes, moved.weight_written_bytes
     return FITS
 

@@ -43,14 +43,15 @@ cdef class LoopLayers:
     What the tiles of an axis meet is counted once, by the readable code, for all tiles that are tried.
     """
 
-    def __cinit__(self, layers, tiles="bands", i64 most_port=MOST_PORT):
+    def __cinit__(self, layers, tiles="bands", i64 most_port=MOST_PORT, i64 of_port=1):
         cdef i64 i, k, count = len(layers), others = len(layers)
         self.kept = {}
         self.layers = <LoopLayer*>calloc(count + sum(len(each.team.others) for each in layers) + 1, sizeof(LoopLayer))
         if self.layers == NULL:
             raise MemoryError("no memory for the layers of the kernel")
         for i, layer in enumerate(layers):
-            if _most_moved(layer) * (layer.team.cores * max(MOST_PORT, most_port) if layer.team.cores > 1 else 1) >= 1 << 62:
+            times = layer.team.cores * max(MOST_PORT, most_port, of_port) if layer.team.cores > 1 else of_port
+            if _most_moved(layer) * times >= 1 << 62:
                 self.layers[i].is_large = 1
                 continue
             parts = np.zeros(len(layer.team.others) + 1, dtype=np.int64)
@@ -140,8 +141,9 @@ cdef class LoopLayers:
             into.chain.bands[i] = band
 
     def cheapest(self, i64 layer, i64 activation, weights, metric, double dram, double global_buffer,
-                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 slots=0,
-                 double crossbar=0.0, widths=(1, 1), double operation=0.0, double idle=0.0, i64 macs=0, i64 unused=0, i64 per=1):
+                 double weight_buffer, global_write=None, weight_write=None, double leakage=0.0, i64 cycles=0,
+                 double crossbar=0.0, widths=(1, 1), double operation=0.0, double idle=0.0, i64 macs=0, i64 operations=0,
+                 rate=(1, 1), ports=(0, 0)):
         """Return simulator.model.layer.cheapest.cheapest_plan as nested tuples, None where none fits.
 
         activation, weights: bytes of one core, weights None where they share the first. Then the metric, and pJ per
@@ -154,8 +156,9 @@ cdef class LoopLayers:
         goal.metric, goal.dram, goal.activation, goal.weights = METRICS.index(metric), dram, global_buffer, weight_buffer
         goal.activation_write = global_buffer if global_write is None else global_write
         goal.weights_write = weight_buffer if weight_write is None else weight_write
-        goal.static, goal.slots, goal.crossbar, goal.operation = leakage, slots, crossbar, operation
-        goal.widths, goal.idle, goal.macs, goal.unused, goal.per = widths, idle, macs, unused, per
+        goal.static, goal.cycles, goal.crossbar, goal.operation = leakage, cycles, crossbar, operation
+        goal.widths, goal.idle, goal.macs, goal.operations = widths, idle, macs, operations
+        goal.rate, goal.ports = rate, ports
         best.found = best.area = 0
         with nogil:
             status = cheapest_plan(&self.layers[layer], room, &goal, &best)

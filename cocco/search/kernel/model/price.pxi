@@ -130,6 +130,5 @@ cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexce
     row.weight_buffer = moves.weights_written + moves.weights_read
     row.crossbar = moves.crossing
     row.operations, row.operation_extra = m.batch * operations, m.batch * extra
-    row.slots = slots_of(m, moves.cycles, row.ema, row.crossbar)
-    row.idle = idle_cycles(m.idle_macs, moves.cycles, row.operations)
+    take_time(m, moves.cycles, row)
     row.global_written, row.weight_written = inputs + moves.written, moves.weights_written

@@ -183,12 +183,15 @@ cdef int offer_nest(
     return OVERFLOW if status == OVERFLOW else FITS
 
 
-cdef inline i64 slots_of(Machine* m, i64 cycles, i64 ema, i64 crossing) noexcept nogil:
-    """Price.slots; m.bandwidth is that of all cores."""
-    cdef i64 computing = cycles * m.bandwidth
-    if m.per > 1:
-        computing = ceil_div(computing, m.per)
-    return imax(imax(computing, ema), ceil_div(crossing * m.port, m.crossbar_port) if crossing else 0)
+cdef inline void take_time(Machine* m, i64 cycles, Row* row) noexcept nogil:
+    """Price.compute_cycles, slots and idle of what a row moves; cycles: of the array."""
+    cdef i64 computing
+    cycles = computing_cycles(cycles, row.global_buffer, row.weight_buffer, m.ports)
+    computing = cycles * m.rate[0]
+    if m.rate[1] > 1:
+        computing = ceil_div(computing, m.rate[1])
+    row.slots = imax(imax(computing, row.ema), ceil_div(row.crossbar * m.port, m.crossbar_port) if row.crossbar else 0)
+    row.idle = idle_cycles(m.idle_macs, cycles, row.operations)
 
 
 cdef void offer_row(Machine* m, Row* row, double energy, i64 area, Choice* best) noexcept nogil:

@@ -23,8 +23,8 @@ def test_both_engines_choose_the_same_plan(seeds):
         for layer, room, goal in random_questions(seed):
             plan = cheapest_plan(layer, room, goal)
             found = LoopLayers([layer]).cheapest(
-                0, *room, goal.metric, goal.dram, goal.activation, goal.weights, None, None, goal.static, goal.slots,
-                0.0, goal.widths, goal.operation,
+                0, *room, goal.metric, goal.dram, goal.activation, goal.weights, None, None, goal.static, goal.cycles,
+                0.0, goal.widths, goal.operation, rate=goal.rate,
             )  # fmt: skip
             assert found == (None if plan is None else (*plan[:11], tuple(plan.totals))), (seed, room)
 

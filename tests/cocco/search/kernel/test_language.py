@@ -146,7 +146,7 @@ def test_loop_orders_of_an_attention_are_the_same():
             room = Room(int(10 ** rng.uniform(1.8, 4)), None)
             goal = Goal(
                 rng.choice(("ema", "energy", "latency-sum")), rng.choice((1.0, 100.0)), 1.0, 1.0, 1.0, 1.0,
-                slots=rng.choice((0, 9999)), operation=rng.choice((0.0, 0.31, 50.0)),
+                cycles=rng.choice((0, 9999)), operation=rng.choice((0.0, 0.31, 50.0)),
             )  # fmt: skip
             plan = cheapest_plan(layer, room, goal)
             assert LoopLayers([layer]).cheapest(0, *room, *goal) == plan, (seed, room, goal)
