@@ -12,15 +12,16 @@ from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
+from cocco.effort.planned import Memory
 from cocco.effort.settings import Settings
-from cocco.effort.stages import tell
+from cocco.effort.stages import tell, watched_by
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.answers.second import check_slack
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
 from cocco.problem.names import HardwareMethod, Keep, Metric, Minimized, SpaceMethod
-from cocco.problem.problem import Problem, on_hardware, over_space
+from cocco.problem.problem import Problem, in_memory, on_hardware, over_space
 from cocco.problem.space import Space
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
@@ -267,6 +268,17 @@ def _answered(
 def plan_that_runs(question: Question) -> Result:
     """Return a plan that runs, or why there is none, for a search of another kind that found none."""
     return result_of(question.problem, _outcome(question, "auto", Effort()), question.seed)
+
+
+def answer_in(question: Question, memory: Memory, metric: Metric, effort: Effort) -> Result:
+    """Return what `partition` answers for a metric in one memory of a question."""
+    from cocco.exploration.memories.front import of_value
+    from cocco.exploration.question.question import question_of
+
+    given = in_memory(replace(of_value(question.problem, metric), chosen_by=None), memory)
+    asked = question_of(given, replace(effort, progress=None), Settings())
+    with watched_by(None):  # its costs are of another criterion
+        return _answered(asked, "auto", effort, 0.0)[0]
 
 
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
