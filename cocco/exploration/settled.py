@@ -37,10 +37,12 @@ from cocco.problem.plane import Plane
 SECOND: Metric = "energy"
 
 
-def settled(question: Question, result: Result, slack: float, needs_pairs: bool) -> Result:
+def settled(
+    question: Question, result: Result, slack: float, needs_pairs: bool, thrifty: Sequence[Result] = ()
+) -> Result:
     """Return the answer, or plans that cost no more than the slack allows and take less energy.
 
-    needs_pairs: as in `with_addresses`.
+    needs_pairs: as in `with_addresses`. thrifty: answers for the energy in its memory, with addresses.
     """
     problem, metric = question.problem, question.problem.objective.metric
     if metric == SECOND and not (slack and problem.buffers):
@@ -55,8 +57,16 @@ def settled(question: Question, result: Result, slack: float, needs_pairs: bool)
             size = problem.objective.buffer_bytes(problem.accelerator_of(memory))
             value = value_of(problem, most, size)
             bounds[memory] = {metric: max(value, known.of(metric)) if memory == own else value}
-    found = least_of_all(question, SECOND, bounds, known)
-    placed = _placed(question, found, known, bounds, SECOND, needs_pairs)
+    start, beyond = _Placed(known), list[Plans]()
+    for each in thrifty:
+        plans = plans_of(problem, each.accelerator, each.plans)
+        if not plans.keeps(bounds[own]):
+            beyond.append(plans)
+        elif each.placed is not False and plans.beats(start.plans, SECOND):
+            start = _Placed(plans, each.moved, each.placed)
+    found = least_of_all(question, SECOND, bounds, start.plans, others=beyond)
+    placed = _placed(question, found, start.plans, bounds, SECOND, needs_pairs)
+    placed = start if placed.plans is start.plans else placed
     best = placed.plans
     cost = problem.cost(best.evaluations)
     second = Second(SECOND, best.of(SECOND), found.bound, slack, result.cost, cost, known.of(SECOND))

@@ -86,6 +86,18 @@ def test_under_limits_no_answer_for_one_metric_is_better(limited, keep, monkeypa
             assert getattr(each, COLUMNS[limited]) > most or found.value <= each.ema_bytes
 
 
+@pytest.mark.parametrize("metric", ["ema", "latency-sum"])
+def test_with_a_slack_the_answer_for_energy_counts(metric, monkeypatch):
+    """Where prices find nothing, the plan of the least energy is taken if it is within the slack."""
+    monkeypatch.setattr("cocco.exploration.constrained.PROOF_STEPS", {"auto": (1, 1, None)})
+    monkeypatch.setattr("cocco.exploration.constrained._Search._walk", lambda self, best, beyond: best)
+    chip = Accelerator(shared_buffer=3072)
+    thrifty = cocco.partition(SKIP, chip, metric="energy", samples=200).evaluation
+    found = cocco.partition(SKIP, chip, metric=metric, slack=1.0, samples=200)
+    assert getattr(thrifty, COLUMNS[metric]) <= 2 * found.second.first
+    assert found.evaluation.energy_pj == thrifty.energy_pj < found.second.before
+
+
 def test_of_several_limits_the_least_worst_factor_is_the_nearest():
     """Both limits are half of what is possible: no plan has a worst factor below that of the answer."""
     every = [each for size in SIZES for each in all_evaluations(DIAMOND, Accelerator(shared_buffer=size))]
