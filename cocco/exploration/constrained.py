@@ -38,7 +38,6 @@ SHARE = 2  #: of the steps of a proof one in so many is left to all this; our ch
 EACH = 8  #: of those in one memory one in so many; our choice: what needs more is seldom decided by all of them
 LOOKED = 16  #: memories that are looked at; our choice
 WALKED = 4  #: prices tried without it
-STEEPER = 8.0  #: times larger, or smaller, is the next of these
 
 Bounds = Mapping[Metric, float]  #: the most of each metric, of Formula 1
 
@@ -88,11 +87,12 @@ def plans_of(problem: Problem, machine: Accelerator, plans: Sequence[Partition])
 
 def least_within(
     question: Question, memory: Memory, target: Metric, bounds: Bounds, known: Plans | None, below: float = math.inf,
-    most: StepBudget | None = None,
+    most: StepBudget | None = None, beyond: Plans | None = None,
 ) -> Constrained:  # fmt: skip
     """Return the plans in one memory with the least of a metric that keep these bounds.
 
-    known: plans there that keep them, if any are. below: only plans with less are sought. most: steps.
+    known: plans there that keep them, if any are. below: only plans with less are sought. most: steps. beyond: plans
+    there with less that do not keep them, if any are known.
     """
     most = most or budget(question)
     below = min(below, bounds.get(target, math.inf) * (1 + SAME))
@@ -100,22 +100,25 @@ def least_within(
     best, least, weighed = known, math.inf, question.problem
     for chosen_by in dict.fromkeys((question.problem.metric, target, *METRIC_NAMES)):
         search = _Search(question, memory, target, others, chosen_by, below, most)
-        found = search.run(best)
+        found = search.run(best, beyond)
         weighed = weighed if found is best else search.weighed()
         best, least = found, min(least, search.bound)
     return Constrained(best, least, weighed)
 
 
 def least_of_all(
-    question: Question, target: Metric, bounds: Mapping[Memory, Bounds], known: Plans, steps: StepBudget | None = None
-) -> Constrained:
+    question: Question, target: Metric, bounds: Mapping[Memory, Bounds], known: Plans, steps: StepBudget | None = None,
+    others: Sequence[Plans] = (),
+) -> Constrained:  # fmt: skip
     """Return the plans with the least of a metric in any of these memories that keep the bounds of their memory.
 
-    known: plans that keep them, in one of the memories, which is looked at first. steps: of the exact search.
+    known: plans that keep them, in one of the memories, which is looked at first. steps: of the exact search. others:
+    plans on its hardware that do not keep them.
     """
     problem, best, least, weighed = question.problem, known, math.inf, question.problem
     steps = steps or budget(question)
     table, first = Memories(of_value(problem, target), question.engine), problem.memory_of(known.machine)
+    beyond = min(others, key=lambda each: each.of(target), default=None)
     for number, memory in enumerate(sorted(bounds, key=lambda each: (each != first, table.bound(each), each))):
         most = best.of(target)
         if table.bound(memory) >= most * (1 - SAME):
@@ -126,7 +129,8 @@ def least_of_all(
         machine = problem.accelerator_of(memory)
         here = plans_of(problem, machine, best.plans)
         start = here if here.keeps(bounds[memory]) else None
-        found = least_within(question, memory, target, bounds[memory], start, math.inf if start else most, steps)
+        below, other = math.inf if start else most, beyond if memory == first else None
+        found = least_within(question, memory, target, bounds[memory], start, below, steps, other)
         least = min(least, max(found.bound, table.bound(memory)))
         if found.best is not None and found.best.beats(best, target):
             best, weighed = found.best, found.weighed
@@ -154,8 +158,8 @@ class _Search:
         self.bound = 0.0  # of the target
         self.most = most
 
-    def run(self, known: Plans | None) -> Plans | None:
-        """Return the best plans; the known ones are priced again, with these tiles."""
+    def run(self, known: Plans | None, other: Plans | None) -> Plans | None:
+        """Return the best plans; known ones are priced again, with these tiles. other: plans that break a bound."""
         best, beyond = known if known is None else self._better(self._again(known), known), None
         for _ in range(SOLVED):
             most = min(self._cost(best), self._most())
@@ -177,7 +181,9 @@ class _Search:
                 beyond = cheapest
             if beyond is None or not self._price(best, beyond):
                 break
-        return best if best is None or best.of(self.target) <= self.bound else self._walk(best)
+        if best is None or best.of(self.target) <= self.bound:
+            return best
+        return self._walk(best, beyond or (other and self._again(other)))
 
     def _again(self, known: Plans) -> Plans:
         pairs = zip(self.problem.networks, known.plans)
@@ -247,22 +253,26 @@ class _Search:
         self.prices[worst] = gain / step
         return is_new
 
-    def _walk(self, best: Plans) -> Plans:
-        """Return plans improved by windows, or other orders, at prices: lower while bounds are kept, else higher."""
+    def _walk(self, best: Plans, beyond: Plans | None) -> Plans:
+        """Return plans improved by windows, or other orders, from both sides of the bounds, at the price between them.
+
+        beyond: plans that break them; by default those to which the best ones are improved without prices.
+        """
         if self.most.failures is not None:
             return best
-        if not self.bounds:
-            return self._improved(best)
-        room = min(most / best.of(metric) - 1 for metric, most in self.bounds.items())
-        price, was_kept = best.of(self.target) / max(room, SAME), None
+        if beyond is None or beyond.keeps(self.bounds):
+            self.prices = dict.fromkeys(self.bounds, 0.0)
+            beyond = self._improved(best)
+        if beyond.keeps(self.bounds):
+            return self._better(beyond, best) or best
+        self._price(best, beyond)
         for _ in range(WALKED):
-            self.prices = {metric: price / most for metric, most in self.bounds.items()}
-            found = self._improved(best)
-            is_kept = found.keeps(self.bounds)
-            best = self._better(found, best) or best
-            if was_kept is not None and was_kept != is_kept:
+            for each in (self._improved(best), self._improved(beyond)):
+                best = self._better(each, best) or best
+                if not each.keeps(self.bounds) and self._cost(each) < self._cost(beyond):
+                    beyond = each
+            if not self._price(best, beyond):
                 break
-            was_kept, price = is_kept, price / STEEPER if is_kept else price * STEEPER
         return best
 
     def _improved(self, plans: Plans) -> Plans:

@@ -12,15 +12,16 @@ from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.effort.budgets import EFFORT
 from cocco.effort.effort import Effort, ExploreFields, PartitionFields, effort_of
 from cocco.effort.levels import LevelName
+from cocco.effort.planned import Memory
 from cocco.effort.settings import Settings
-from cocco.effort.stages import tell
+from cocco.effort.stages import tell, watched_by
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.result import Result
 from cocco.exploration.answers.second import check_slack
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.exchange import exchange_of, exchanged
 from cocco.problem.names import HardwareMethod, Keep, Metric, Minimized, SpaceMethod
-from cocco.problem.problem import Problem, on_hardware, over_space
+from cocco.problem.problem import Problem, in_memory, on_hardware, over_space
 from cocco.problem.space import Space
 from simulator.accelerator import Accelerator, Machine, machine_of
 from simulator.keywords import check_keywords
@@ -221,13 +222,16 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
 
 def answered(
-    question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float
+    question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float, certifies: bool = True
 ) -> tuple[Result, bool]:
-    """Return the answer with addresses, and whether it was proved before these were sought."""
+    """Return the answer with addresses, and whether it was proved before these were sought.
+
+    certifies: whether solvers may look for a better bound.
+    """
     problem = question.problem
-    outcome = _outcome(question, method, effort)
+    outcome = _outcome(question, method, effort, certifies)
     if outcome.is_open and method not in ("auto", "exact"):  # only a proof can say whether any plan runs
-        outcome = _outcome(question, "auto", effort)
+        outcome = _outcome(question, "auto", effort, certifies)
     try:
         result = result_of(problem, outcome, effort.seed)
     except KeyboardInterrupt:  # this takes little time, and the search is done
@@ -258,7 +262,10 @@ def answered(
                     question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
                 )
         if slack or method in SETTLED[problem.keep]:
-            result = settled(question, result, slack, effort.check_addresses)
+            asked = slack and problem.objective.metric != "energy"
+            own = problem.memory_of(result.accelerator)
+            thrifty = [answer_in(question, own, "energy", effort)] if asked else []
+            result = settled(question, result, slack, effort.check_addresses, thrifty)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
     return result, is_proven
@@ -266,7 +273,19 @@ def answered(
 
 def plan_that_runs(question: Question) -> Result:
     """Return a plan that runs, or why there is none, for a search of another kind that found none."""
-    return result_of(question.problem, _outcome(question, "auto", Effort()), question.seed)
+    return result_of(question.problem, _outcome(question, "auto", Effort(), True), question.seed)
+
+
+def answer_in(question: Question, memory: Memory, metric: Metric, effort: Effort) -> Result:
+    """Return what `partition` answers for a metric in one memory of a question, with no bound by solvers."""
+    from cocco.exploration.memories.front import of_value
+    from cocco.exploration.question.question import question_of
+
+    effort = replace(effort, progress=None, prove=False)
+    given = in_memory(replace(of_value(question.problem, metric), chosen_by=None), memory)
+    asked = question_of(given, effort, Settings())
+    with watched_by(None):  # its costs are of another criterion
+        return answered(asked, "auto", effort, 0.0, certifies=False)[0]
 
 
 def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
@@ -279,7 +298,7 @@ def _with_ranges(question: Question, result: Result, is_proven: bool) -> Result:
         raise Interrupted(result) from None
 
 
-def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort) -> Outcome:
+def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, certifies: bool) -> Outcome:
     if not question.may_run:
         from cocco.exploration.methods import ruled_out
 
@@ -293,7 +312,7 @@ def _outcome(question: Question, method: HardwareMethod | SpaceMethod, effort: E
     found = answer.answer(method, question, effort.prove) if is_kept else methods.answer(method, question)
     if effort.prove:
         return methods.certified(question.problem, found, question.share(EFFORT))
-    if method == "auto" and has_solvers():
+    if certifies and method == "auto" and has_solvers():
         return methods.certified(question.problem, found, quick_effort(question.samples))
     return found
 

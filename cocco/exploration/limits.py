@@ -19,7 +19,7 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
-from cocco.exploration.explore import plan_that_runs
+from cocco.exploration.explore import answer_in, plan_that_runs
 from cocco.exploration.memories.edges import edges, extended
 from cocco.exploration.memories.front import of_value
 from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, proven
@@ -108,7 +108,8 @@ def minimize(
                 limited = _with_kept(asked, judge, limited)
             if limited.status != "stopped" and limited.nearest is not None:
                 try:
-                    limited = settled_limits(asked, judge, limited)
+                    limited, others = _with_answers(asked, judge, limited, effort_of(effort, fields))
+                    limited = settled_limits(asked, judge, limited, others)
                 except KeyboardInterrupt:
                     limited = replace(limited, status="stopped")
             if limited.status == "stopped":
@@ -279,17 +280,43 @@ def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
             if judge.key(placed.values) > judge.key(point.values) and status == "optimal":
                 status = "feasible" if judge.excess(placed.values) <= 1 else "gave_up"
             points, point = points + [placed] * bool(placed.moved), placed
-    return replace(
-        plain,
-        status=status,
-        samples=samples,
-        best=point if judge.excess(point.values) <= 1 else None,
-        nearest=point,
-        excess=judge.excess(point.values),
-        lower_bound=None if lower == math.inf else lower,
-        least_excess=excess,
-        points=with_points(plain.points, plain.objectives, points),
+    plain = replace(
+        plain, status=status, samples=samples, lower_bound=None if lower == math.inf else lower, least_excess=excess
     )
+    return _at(plain, judge, point, points)
+
+
+def _at(limited: Limited, judge: Judge, point: FrontPoint, points: Sequence[FrontPoint]) -> Limited:
+    """Return the answer with this point, and points that were found beside it."""
+    excess = judge.excess(point.values)
+    return replace(
+        limited, best=point if excess <= 1 else None, nearest=point, excess=excess,
+        points=with_points(limited.points, limited.objectives, points),
+    )  # fmt: skip
+
+
+def _with_answers(
+    question: Question, judge: Judge, limited: Limited, effort: Effort
+) -> tuple[Limited, list[FrontPoint]]:
+    """Return the answer, or that of `partition` for one of its metrics where that is better; and all of these.
+
+    They are asked for in its memory, where it is not proved.
+    """
+    known, plane, found = limited.nearest, judge.plane, list[FrontPoint]()
+    assert known is not None, "a plan runs"
+    if limited.status not in ("feasible", "gave_up"):
+        return limited, found
+    memory = question.problem.memory_of(known.accelerator)
+    for metric in metrics_of(plane.names):
+        each = answer_in(question, memory, metric, effort)
+        values = plane.judged(each.evaluations)
+        found.append(FrontPoint(values, each.accelerator, each.plans, each.evaluations, each.moved, each.placed))
+    point = min(known, *found, key=lambda each: (each.placed is False, judge.key(each.values)))
+    if judge.excess(point.values) <= 1:
+        value = point.values[judge.target]
+        lower = None if limited.lower_bound is None else min(value, limited.lower_bound)
+        limited = replace(limited, status="optimal" if value == lower else "feasible", lower_bound=lower)
+    return _at(limited, judge, point, found), found
 
 
 def _answer(

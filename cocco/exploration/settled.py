@@ -37,10 +37,12 @@ from cocco.problem.plane import Plane
 SECOND: Metric = "energy"
 
 
-def settled(question: Question, result: Result, slack: float, needs_pairs: bool) -> Result:
+def settled(
+    question: Question, result: Result, slack: float, needs_pairs: bool, thrifty: Sequence[Result] = ()
+) -> Result:
     """Return the answer, or plans that cost no more than the slack allows and take less energy.
 
-    needs_pairs: as in `with_addresses`.
+    needs_pairs: as in `with_addresses`. thrifty: answers for the energy in its memory, with addresses.
     """
     problem, metric = question.problem, question.problem.objective.metric
     if metric == SECOND and not (slack and problem.buffers):
@@ -55,8 +57,16 @@ def settled(question: Question, result: Result, slack: float, needs_pairs: bool)
             size = problem.objective.buffer_bytes(problem.accelerator_of(memory))
             value = value_of(problem, most, size)
             bounds[memory] = {metric: max(value, known.of(metric)) if memory == own else value}
-    found = least_of_all(question, SECOND, bounds, known)
-    placed = _placed(question, found, known, bounds, SECOND, needs_pairs)
+    start, beyond = _Placed(known), list[Plans]()
+    for each in thrifty:
+        plans = plans_of(problem, each.accelerator, each.plans)
+        if not plans.keeps(bounds[own]):
+            beyond.append(plans)
+        elif each.placed is not False and plans.beats(start.plans, SECOND):
+            start = _Placed(plans, each.moved, each.placed)
+    found = least_of_all(question, SECOND, bounds, start.plans, others=beyond)
+    placed = _placed(question, found, start.plans, bounds, SECOND, needs_pairs)
+    placed = start if placed.plans is start.plans else placed
     best = placed.plans
     cost = problem.cost(best.evaluations)
     second = Second(SECOND, best.of(SECOND), found.bound, slack, result.cost, cost, known.of(SECOND))
@@ -72,10 +82,11 @@ def settled(question: Question, result: Result, slack: float, needs_pairs: bool)
     )  # fmt: skip
 
 
-def settled_limits(question: Question, judge: Judge, limited: Limited) -> Limited:
+def settled_limits(question: Question, judge: Judge, limited: Limited, others: Sequence[FrontPoint]) -> Limited:
     """Return the answer under limits with a better value, if prices on the limits find one, and then the least energy.
 
-    Of a point that is only the nearest, the worst limit counts as kept by what it has.
+    Of a point that is only the nearest, the worst limit counts as kept by what it has. others: answers for single
+    criteria in its memory.
     """
     point = limited.nearest
     assert point is not None, "a plan runs"
@@ -83,7 +94,7 @@ def settled_limits(question: Question, judge: Judge, limited: Limited) -> Limite
     metric, at = metric_of(name), judge.target
     most = {each: factor * bound for each, bound in judge.limits.items()}
     if limited.status == "feasible" and metric is not None:
-        found = _least(question, judge, point, most, metric)
+        found = _least(question, judge, point, most, metric, others)
         if found is not None:
             point = found.point
             lower = found.bound / (plane.cycles if name == "bandwidth" else 1.0)
@@ -94,7 +105,7 @@ def settled_limits(question: Question, judge: Judge, limited: Limited) -> Limite
         most[name] = min(most.get(name, math.inf), point.values[at])
     before, second = point, None
     if _metrics(plane, most).keys() != {SECOND}:
-        found = _least(question, judge, point, most, SECOND)
+        found = _least(question, judge, point, most, SECOND, others)
         if found is not None:
             point, second = found.point, found.second(before, question.problem.objective.weights)
     points = limited.points if point is limited.nearest else with_points(limited.points, plane.names, [point])
@@ -138,27 +149,31 @@ def _metrics(plane: Plane, most: Mapping[str, float]) -> dict[Metric, float]:
 
 
 def _least(
-    question: Question, judge: Judge, point: FrontPoint, most: Mapping[str, float], target: Metric
-) -> _Least | None:
+    question: Question, judge: Judge, point: FrontPoint, most: Mapping[str, float], target: Metric,
+    others: Sequence[FrontPoint],
+) -> _Least | None:  # fmt: skip
     """Return the least of a metric in all memories that may keep these values; None if that breaks a limit."""
     within = [
         each.memory for each in bounds_of(question.problem, judge)
         if all(value <= most.get(name, math.inf) for name, value in zip(judge.plane.names, each.values))
     ]  # fmt: skip
-    found = _least_point(question, judge.plane, point, most, within, target, None)
+    found = _least_point(question, judge.plane, point, most, within, target, None, others)
     is_kept = judge.excess(found.point.values) <= max(1.0, judge.excess(point.values))
     return found if is_kept else None  # it was within the limit but for rounding
 
 
 def _least_point(
     question: Question, plane: Plane, point: FrontPoint, most: Mapping[str, float], memories: Sequence[Memory],
-    target: Metric, steps: StepBudget | None,
+    target: Metric, steps: StepBudget | None, others: Sequence[FrontPoint] = (),
 ) -> _Least:  # fmt: skip
     """Return a point with at most these values and the least of a metric in these memories."""
     bounds: dict[Memory, Bounds] = dict.fromkeys(memories, _metrics(plane, most))
+    weights = question.problem.objective.weights
+    answers = [Plans(each.plans, each.accelerator, each.evaluations, weights) for each in others]
+    beyond = [each for each in answers if not each.keeps(_metrics(plane, most))]
     known = plans_of(question.problem, point.accelerator, point.plans)
     tell("least " + target, best=known.of(target))
-    found = least_of_all(question, target, bounds, known, steps)
+    found = least_of_all(question, target, bounds, known, steps, beyond)
     placed = _placed(question, found, known, bounds, target, False)
     best = placed.plans
     if best is known:

@@ -70,6 +70,7 @@ class Repair:
             cost = math.inf if each is None else self.cost(each[0])
             if each is not None and cost < least:
                 answer, least = each, cost
+                self.most = min(self.most, least)  # a change seldom makes a plan cheaper
             if least <= most:
                 break
         return answer

@@ -66,6 +66,38 @@ def test_under_limits_the_rest_is_least_among_the_optima(what, times):
     assert answer.latency_cycles <= most and found.second.lower_bound <= min(equal) * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("limited", ["energy", "latency-sum"])
+@pytest.mark.parametrize("keep", ["none", "auto"])
+def test_under_limits_no_answer_for_one_metric_is_better(limited, keep, monkeypatch):
+    """Where no proof of the limits gets anywhere, what `partition` answers still counts."""
+    for room in ("memories.limits", "constrained"):
+        monkeypatch.setattr(f"cocco.exploration.{room}.PROOF_STEPS", dict.fromkeys(("auto", "none"), (1, 1, None)))
+    size = 3072
+    answers = [
+        cocco.partition(SKIP, Accelerator(shared_buffer=size), metric=metric, keep=keep, samples=200)
+        for metric in ("ema", limited)
+    ]
+    assert {each.status for each in answers} == {"optimal"}
+    best, least = (each.evaluation for each in answers)
+    for most in (getattr(best, COLUMNS[limited]), getattr(least, COLUMNS[limited])):
+        space = cocco.SharedBuffer(size, size, 1024)
+        found = cocco.minimize(SKIP, "ema", {limited: most}, space=space, keep=keep, samples=2)
+        for each in (best, least):
+            assert getattr(each, COLUMNS[limited]) > most or found.value <= each.ema_bytes
+
+
+@pytest.mark.parametrize("metric", ["ema", "latency-sum"])
+def test_with_a_slack_the_answer_for_energy_counts(metric, monkeypatch):
+    """Where prices find nothing, the plan of the least energy is taken if it is within the slack."""
+    monkeypatch.setattr("cocco.exploration.constrained.PROOF_STEPS", {"auto": (1, 1, None)})
+    monkeypatch.setattr("cocco.exploration.constrained._Search._walk", lambda self, best, beyond: best)
+    chip = Accelerator(shared_buffer=3072)
+    thrifty = cocco.partition(SKIP, chip, metric="energy", samples=200).evaluation
+    found = cocco.partition(SKIP, chip, metric=metric, slack=1.0, samples=200)
+    assert getattr(thrifty, COLUMNS[metric]) <= 2 * found.second.first
+    assert found.evaluation.energy_pj == thrifty.energy_pj < found.second.before
+
+
 def test_of_several_limits_the_least_worst_factor_is_the_nearest():
     """Both limits are half of what is possible: no plan has a worst factor below that of the answer."""
     every = [each for size in SIZES for each in all_evaluations(DIAMOND, Accelerator(shared_buffer=size))]
