@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cocco import search as search
     from cocco.allocation.allocate import allocate
     from cocco.candidates.operators import Operator
+    from cocco.chips.answer import ChipsAnswer
+    from cocco.chips.explore import explore_chips
     from cocco.effort.effort import Effort
     from cocco.effort.settings import Settings
     from cocco.effort.stages import Stage
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Candidate",
+    "ChipsAnswer",
     "Comparison",
     "Compromise",
     "CoresAxis",
@@ -60,6 +63,7 @@ __all__ = [
     "compromise",
     "explain",
     "explore",
+    "explore_chips",
     "explore_cores",
     "keep_on_chip",
     "load_partition",
@@ -71,6 +75,8 @@ __all__ = [
 
 _HOMES = {  # the modules that the names above live in
     "cocco.allocation.allocate": ("allocate",),
+    "cocco.chips.answer": ("ChipsAnswer",),
+    "cocco.chips.explore": ("explore_chips",),
     "cocco.exploration.compromise": ("Compromise", "compromise"),
     "cocco.exploration.cores": ("CoresAxis", "explore_cores"),
     "cocco.exploration.explore": ("explore", "partition"),

@@ -56,6 +56,7 @@ SIZES_REST = KEPT_TOTAL // 4  #: steps of all others: a second or two
 SIZE_TIERS = (16, 1)  #: the budgets of one size are its share of these: easy sizes first
 PAIRS_TOTAL = KEPT_TOTAL * 3 // 8  #: steps of all pairs on their line: some four seconds
 PAIR_TIERS = (64, 8)  #: the budgets of one pair are its share of these: most take less than the first
+CHIPS_TOTAL = 4 * KEPT_TOTAL  #: steps of all machines and memories together, with what looking at one counts as
 IN_VAIN = 16  #: pairs that give up with each budget, then the line is as good as it gets
 SETUP, SETUP_LAYER = 500_000, 13_000  #: steps that looking at one counts as, and at least for each layer
 

@@ -16,6 +16,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Protocol, TypeVar, TypeVarTuple
 
@@ -23,6 +25,7 @@ import numpy as np
 
 from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
+from simulator.accelerator import Machine
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
@@ -210,12 +213,19 @@ def _networks(asked: Sequence[Any]) -> dict[str, Network]:
 
 
 def _problem(problem: Problem) -> list[Any]:
-    """Return what distinguishes the problems of one search, which share their machine and networks."""
+    """Return what distinguishes the problems of one search, which share their networks."""
     objective, machine = problem.objective, problem.accelerator
     sizes = {name: list(each) for name, each in problem.buffers.items()}
     return [
         [network.name for network in problem.networks], sizes,
         [objective.metric, objective.alpha, list(objective.weights), objective.count, [*map(list, objective.also)]],
         problem.tile_rule, problem.chosen_by, problem.keep,
-        [machine.global_buffer, machine.weight_buffer, machine.shared_buffer, machine.cores, machine.batch],
+        [machine.global_buffer, machine.weight_buffer, machine.shared_buffer, _digest(machine.machine)],
     ]  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _digest(machine: Machine) -> str:
+    """Return what tells a machine from others: their technologies differ where machines are chosen, too."""
+    content = asdict(machine) | {"technology": machine.technology.to_json()}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, default=repr).encode()).hexdigest()[:KEY_DIGITS]

@@ -203,7 +203,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.question.question import question_of
 
     question = question_of(problem, effort, Settings())
-    result, is_proven = _answered(question, method, effort, slack)
+    result, is_proven = answered(question, method, effort, slack)
     if not problem.buffers:
         return result
     problem = question.problem
@@ -220,7 +220,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         raise Interrupted(min(stop.result, first, key=attrgetter("cost"))) from None
 
 
-def _answered(
+def answered(
     question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float
 ) -> tuple[Result, bool]:
     """Return the answer with addresses, and whether it was proved before these were sought."""

@@ -35,8 +35,8 @@ def course_of(model: SubgraphModel, price: Price, rate: Rate) -> Course:
     course = loop_course(loops, price.loops, layers[-1], rate.slots(price.compute_cycles), MOST_STEPS)
     if len(layers) > 1:
         cycles = model.layer_cycles(price)
-        ends = [rate.slots(each) for each in accumulate((cycles[v] for v in layers), initial=0)]
-        return of_all_layers(course, {v: end - start for v, start, end in zip(layers, ends, ends[1:])})
+        ends = [rate.slots(each) for each in accumulate([cycles[v] for v in layers], initial=0)]  # which add up
+        return of_all_layers(course, {v: last - first for v, first, last in zip(layers, ends, ends[1:])})
     return with_crossing(course, model, price, loops.team.shared) if price.crossbar_bytes else course
 
 
@@ -79,24 +79,22 @@ def with_crossing(course: Course, model: SubgraphModel, price: Price, shared: Sh
 
 
 class Crossing:
-    """What crosses between cores for a subgraph, in bytes and slots that add up to those of its price."""
+    """What crosses between cores for a subgraph, layer by layer, in bytes that add up to those of its price."""
 
     def __init__(self, model: SubgraphModel, price: Price) -> None:
         self.port, self.width = model.subgraph.geometry.technology.crossing(model.rules.cores)
         self.sizes = crossing_of(model, price) if price.crossbar_bytes else {}
-        self.total = price.crossbar_bytes
-        self.before = dict(zip(self.sizes, accumulate(self.sizes.values(), initial=0)))  #: bytes of the layers before
 
     def between(self, parts: Iterable[tuple[int, int, int, int]]) -> tuple[tuple[int, int, int], ...]:
         """Return (layer, bytes, slots) for each (layer, from, to, whole): the part of its bytes that crosses.
 
-        Slots are whole, and bytes those that pass in them.
+        Slots are whole, and bytes those of the layer that have passed in them, and in those before.
         """
         found = []
         for v, start, stop, whole in parts:
             if size := self.sizes.get(v):
-                ends = [-(-(self.before[v] + size * each // whole) * self.port // self.width) for each in (start, stop)]
-                done = [min(self.total, slots * self.width // self.port) for slots in ends]
+                ends = [-(-(size * each // whole) * self.port // self.width) for each in (start, stop)]
+                done = [min(size, slots * self.width // self.port) for slots in ends]
                 if ends[1] > ends[0]:
                     found.append((v, done[1] - done[0], ends[1] - ends[0]))
         return tuple(found)

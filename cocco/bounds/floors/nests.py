@@ -49,6 +49,8 @@ def least_of_nests(problem: Problem, i: int = 0) -> dict[Group, Own]:
 
 def _least_of_nests(part: Problem) -> Iterator[tuple[Group, Own]]:
     (rules,), (models,), known = part.rules, part.models, dict[Hashable, Totals | None]()
+    if part.accelerator.has_tables:  # which end somewhere
+        part = replace(part, accelerator=floor_of_all(part), buffers={}, objective=replace(part.objective, alpha=None))
     for nest in rules.nests:
         key = models.alike.key(nest)
         if key not in known:
@@ -61,8 +63,6 @@ def _least_of_nests(part: Problem) -> Iterator[tuple[Group, Own]]:
 
 def _in_ample_room(part: Problem, nest: Group) -> Totals | None:
     """Return what a nest adds to the totals where everything fits; None if it runs in no memory."""
-    if part.accelerator.has_tables:  # which end somewhere
-        part = replace(part, accelerator=floor_of_all(part), buffers={}, objective=replace(part.objective, alpha=None))
 
     def readable(layers: Group) -> Totals | None:
         price = SubgraphModel(part.rules[0], layers).price(MAX_CAPACITY, MAX_CAPACITY)

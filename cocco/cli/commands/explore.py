@@ -27,6 +27,7 @@ from cocco.cli.options.options import (
 )
 from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.chips import add_axes, explore_axes
 from cocco.cli.running.fronts import search_front
 from cocco.cli.running.plans import add_start, start_of
 from cocco.cli.running.proofs import proof
@@ -89,6 +90,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     _add_limits(parser)
+    add_axes(parser)
     add_start(parser)
     parser.add_argument(
         "--compare", action="store_true",
@@ -119,6 +121,9 @@ def run(options: Namespace) -> int:
     check_method(options, options.method, (PLAIN,))
     options.method = method_of(options)
     is_axis = isinstance(options.cores, tuple)
+    if options.axes or options.rates:
+        options.cores_given = options.cores if is_axis else None
+        return explore_axes(options)
     if is_axis:
         _check_cores(options)
     elif options.minimize is not None or options.limits:

@@ -8,8 +8,10 @@ from argparse import ArgumentTypeError
 
 from cocco.candidates.stream import MAX_SEED
 from cocco.problem.criteria import CRITERIA, Clock
+from simulator.units import POWER
 
 HIGHEST_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
+OF_CHIPS = {"power": {"": 1.0, **POWER.sizes}, "price": {"": 1.0, "$": 1.0, "usd": 1.0}}  #: units of other limits
 MAX_NUMBER = 1e15  #: of alpha and weights; our choice: the cost of any network stays finite
 
 
@@ -164,13 +166,14 @@ def limit(text: str) -> tuple[str, float]:
 
     In the units of the model; a time, a rate, or GB/s, is Clocked.
     """
-    name, equals, most = text.partition("=")
+    given, equals, most = text.partition("=")
+    name = given.rpartition(".")[2]
     if not equals or not name or not most:
         raise ArgumentTypeError(f"a limit is WHAT=MOST, such as latency=2000000 or capacity=1MB; got {text!r}")
     if name in ("capacity", "ema"):
-        return name, float(size(most, is_whole=name == "capacity"))
-    match = re.fullmatch("([+-]?[0-9.][0-9.,]*(?:[eE][+-]?[0-9]+)?) ?([A-Za-z\u00b5][A-Za-z0-9/ ]*)?", most)
-    units = CRITERIA[name].units if name in CRITERIA else {"": 1.0}
+        return given, float(size(most, is_whole=name == "capacity"))
+    match = re.fullmatch("([+-]?[0-9.][0-9.,]*(?:[eE][+-]?[0-9]+)?) ?([A-Za-z\u00b5$][A-Za-z0-9/ ]*)?", most)
+    units = CRITERIA[name].units if name in CRITERIA else OF_CHIPS.get(name, {"": 1.0})
     clocked = CRITERIA[name].clocked if name in CRITERIA else {}
     unit = (match[2] or "").replace("\u00b5", "u") if match else ""
     if not match or unit not in (*units, *clocked):
@@ -180,6 +183,6 @@ def limit(text: str) -> tuple[str, float]:
     if not found > 0:
         raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")
     if unit not in clocked:
-        return name, found * units[unit]
+        return given, found * units[unit]
     found.unit = clocked[unit]
-    return name, found
+    return given, found

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cocco.chips.answer import ChipsAnswer
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import MAPPER, machine_of, space_of
 from cocco.cli.options.networks import load
@@ -30,7 +31,7 @@ from cocco.output.text.searches.search import work_of
 from cocco.problem.space import Space
 from workloads.network.network import Network
 
-Found = Result | Front | Limited | CoresAxis
+Found = Result | Front | Limited | CoresAxis | ChipsAnswer
 Progress = Callable[[int, int, Any], None]
 
 

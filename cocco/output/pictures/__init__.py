@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cocco.output.pictures.allocation import packing_figure
+    from cocco.output.pictures.chips import chips_figure
     from cocco.output.pictures.cores import cores_figure
     from cocco.output.pictures.energy import energy_figure, subgraph_energy_figure
     from cocco.output.pictures.front import front_figure, plane
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _NAMES = {
     "allocation": ("packing_figure",),
+    "chips": ("chips_figure",),
     "cores": ("cores_figure",),
     "energy": ("energy_figure", "subgraph_energy_figure"),
     "front": ("front_figure", "plane"),
@@ -34,6 +36,7 @@ _FILES = {name: file for file, names in _NAMES.items() for name in names}
 __all__ = [
     "COLOURS",
     "GROUPS",
+    "chips_figure",
     "cores_figure",
     "cost_figure",
     "energy_figure",

@@ -7,6 +7,7 @@ it can be executed at all. A byte takes its room when it has come; its room is f
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -129,8 +130,11 @@ class Replay:
         begins = [each.start for each in computing]
         if not any(done[1] for done in needs.slots.values()):
             begins.insert(0, self.by_step["compute"][i - 1][-1].stop if i else 0)
+        crossed, passed = Counter[str](), Counter[str]()  # a byte of a layer may begin in one and end in the next
         for each in crossing:
-            if each.size_bytes * self.ports[0] > (each.stop - each.start) * self.ports[1]:
+            crossed[each.layer] += each.size_bytes
+            passed[each.layer] += each.stop - each.start
+            if crossed[each.layer] * self.ports[0] > passed[each.layer] * self.ports[1]:
                 raise Miss(f"{each}: {each.size_bytes} bytes take longer")
             place = bisect_right(begins, each.start)
             if place == 0 or (place < len(begins) and each.stop > begins[place]):

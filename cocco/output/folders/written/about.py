@@ -22,6 +22,7 @@ HISTORY = "history.csv"  #: of a run: a row per generation
 SAMPLES_FILE = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
 CORES_FILE = "cores.csv"  #: of runs for several numbers of cores: a row per number
+CHIPS_FILE = "chips.json"  #: of a search over machines, what RESULT is of others
 RUN_MARKS = (CORES_FILE, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files
 SIZES_FOLDER = "sizes"  #: of a run: the folder of the partition files of other sizes

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.output.folders.written.about import (
+    CHIPS_FILE,
     CORES_FILE,
     FRONT,
     HISTORY,
@@ -41,10 +42,11 @@ def check_free(folder: Path, settings: dict[str, Any] | None, seed: int) -> None
     """
     if settings is not None and (folder / CORES_FILE).exists():
         raise FileFormatError(f"{folder}: holds runs for several numbers of cores; {_ADVICE}")
-    if not (folder / RESULT).exists():
+    known_file = next((folder / name for name in (RESULT, CHIPS_FILE) if (folder / name).exists()), None)
+    if known_file is None:
         return
     try:
-        content = read_mapping(folder / RESULT)
+        content = read_mapping(known_file)
     except FileFormatError as error:
         raise FileFormatError(f"{folder}: holds a run that cannot be read ({one_line(error)}); {_ADVICE}") from None
     if settings is None:

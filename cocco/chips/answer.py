@@ -1,0 +1,257 @@
+"""What is said of a chip question: the chip, its plans, and of every machine whether it is ruled out and by what."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cocco.bounds.floors.least import gap
+from cocco.candidates.rounding import SAME
+from cocco.chips.axes import Axes, Chip, text_of
+from cocco.chips.question import ChipQuestion, moving_pj
+from cocco.chips.search import Pair, Search
+from cocco.chips.sensitivity import Shift
+from cocco.effort.shown import Shown
+from cocco.effort.status import Status
+from cocco.exploration.answers.front import buffer_bytes, of_networks
+from simulator.accelerator import Accelerator
+from simulator.evaluate import Evaluation
+from simulator.partition.partition import Partition
+
+if TYPE_CHECKING:
+    import pandas
+
+
+COLUMNS = (
+    "verdict", "bound", "memory_bytes", "area_mm2", "usd", "least", "least_ms", "cost", "energy_pj", "latency_ms",
+    "utilization",
+)  # fmt: skip  #: of the table of machines, behind its axes; least: the bound without what the chip is worth
+
+
+class Nearest(NamedTuple):
+    """The machine and memory that come nearest to the limits, by bounds: no plan there comes nearer."""
+
+    chip: str
+    memory_bytes: int
+    limit: str  #: the one that is exceeded most
+    factor: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChipsAnswer(Shown):
+    """The chip to build, and what rules out the others.
+
+    Attributes
+    ----------
+    status
+        "optimal" (no machine, memory or plan costs less, proved), "feasible", "infeasible" (proved: nothing keeps the
+        limits), "gave_up" (nothing found does) or "stopped".
+    chip
+        The machine, with the axes that it has; None where nothing keeps the limits.
+    cost, lower_bound
+        What is minimized: in the unit of the criterion, with what the chip is worth; infinite without a chip.
+    machines
+        Per machine its axes, best memory known, mm2, cost, bound and "verdict": best, proved (its own least is known),
+        open, or ruled out by: area, latency, load, price, clock, memory, or bound.
+    """
+
+    question: ChipQuestion
+    status: Status
+    chip: Chip | None
+    accelerator: Accelerator | None
+    plans: tuple[Partition, ...]
+    evaluations: tuple[Evaluation, ...]
+    cost: float
+    lower_bound: float
+    placed: bool | None  #: whether every region has an address; None where that was not asked
+    machines: tuple[dict[str, Any], ...]  #: the most promising first
+    nearest: Nearest | None  #: where nothing keeps the limits
+    left_out: Mapping[str, int]  #: by rule how many machines of the product cannot be built
+    remarks: tuple[str, ...]
+    steps: int  #: of all exact searches
+    seed: int
+    kinds: tuple[str, ...]  #: the kinds of plans
+    engine: str
+    shifts: tuple[Shift, ...] = ()  #: what each number of the hardware, halved and doubled, would change
+
+    @property
+    def samples(self) -> int:
+        """The steps of all exact searches."""
+        return self.steps
+
+    @property
+    def question_axes(self) -> tuple[str, ...]:
+        """The axes by which machines differ."""
+        first = self.machines[0]
+        names = tuple(first)[: tuple(first).index("verdict")]
+        return tuple(name for name in names if len({row[name] for row in self.machines}) > 1)
+
+    @property
+    def gap(self) -> float:
+        """(cost - lower_bound) / cost."""
+        return gap(self.cost, self.lower_bound) if self.chip is not None else 0.0
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How many machines have each verdict."""
+        return Counter(each["verdict"] for each in self.machines)
+
+    def facts(self) -> dict[str, object]:
+        """Return the networks, the chip, and how good it is proved to be."""
+        facts: dict[str, object] = {
+            "networks": ", ".join(network.name for network in self.question.networks), "status": self.status,
+            "machines": len(self.machines),
+        }  # fmt: skip
+        if self.accelerator is None or self.chip is None:
+            return facts
+        area = self.accelerator.chip_area.total
+        return facts | {"chip": self.chip.name, **buffer_bytes(self.accelerator), "mm2": area, "cost": self.cost,
+                        "gap": self.gap}  # fmt: skip
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return one row per machine, the most promising first."""
+        import pandas
+
+        return pandas.DataFrame(list(self.machines))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data that `cocco explore --axis --json` prints."""
+        question = self.question
+        content: dict[str, Any] = {
+            "minimize": question.criterion, "status": self.status,
+            "cost": None if self.cost == math.inf else self.cost, "lower_bound": _finite(self.lower_bound),
+            "gap": self.gap, "axes": None if self.chip is None else _texts(self.chip), "placed": self.placed,
+            "machines": list(self.machines), "left_out": dict(self.left_out), "remarks": list(self.remarks),
+            "seed": self.seed, "steps": self.steps, "space": list(self.kinds),
+        }  # fmt: skip
+        if self.shifts:
+            content["sensitivity"] = [each._asdict() for each in self.shifts]
+        if self.accelerator is None:
+            nearest = None if self.nearest is None else self.nearest._asdict()
+            return content | {"networks": [network.name for network in question.networks], "nearest": nearest}
+        content |= {"chip": self.accelerator.chip_json(), **buffer_bytes(self.accelerator)}
+        if question.rates is not None:
+            content |= _at_rates(question, self.accelerator, self.evaluations)
+        return of_networks(self.evaluations, self.plans, question.weights, content)
+
+
+def answer_of(search: Search, axes: Axes, left_out: Counter[str], seed: int, kinds: tuple[str, ...]) -> ChipsAnswer:
+    """Return the answer of a search that has ended."""
+    best = search.best
+    answer = None if best is None else best.answer
+    lower = search.bound
+    if search.is_stopped:
+        status: Status = "stopped"
+    elif answer is None:
+        status = "gave_up" if search.open else "infeasible"
+    else:
+        status = "optimal" if answer.cost <= lower * (1 + SAME) else "feasible"
+    of_chip: list[list[Pair]] = [[] for _ in search.chips]
+    for pair in search.pairs:
+        of_chip[pair.chip].append(pair)
+    rows = [_row(search, chip, pairs) for chip, pairs in zip(search.chips, of_chip)]
+    rows.sort(key=lambda row: (row["verdict"] != "best", row["bound"] is None, row["bound"] or 0.0))
+    nearest = _nearest(search) if best is None else None
+    return ChipsAnswer(
+        search.question, status, None if best is None else search.chips[best.chip],
+        None if best is None else best.accelerator, () if answer is None else answer.plans,
+        () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
+        None if answer is None else answer.placed, tuple(rows), nearest, dict(left_out),
+        _remarks(search, axes, best),
+        search.classes.steps, seed, kinds, search.asked.engine,
+    )  # fmt: skip
+
+
+def _nearest(search: Search) -> Nearest | None:
+    """Return the pair that exceeds its worst limit least."""
+    found = [(*search.question.excess(each.accelerator, search.cycles(each)), each) for each in search.pairs]
+    if not found:
+        return None
+    factor, limit, pair = min(found, key=lambda each: (each[0], each[2].accelerator.buffer_bytes, each[2].chip))
+    return Nearest(search.chips[pair.chip].name, pair.accelerator.buffer_bytes, limit or pair.why, factor)
+
+
+def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
+    """Return what is known of a machine."""
+    known = [each for each in pairs if each.answer is not None]
+    left = [each for each in pairs if not each.why]
+    shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
+    shown = search.best if search.best in pairs else shown
+    row: dict[str, Any] = _texts(chip)
+    row["verdict"] = _verdict(search, pairs, left, shown)
+    row["bound"] = min((each.bound for each in left), default=None)
+    row |= dict.fromkeys(COLUMNS[2:])
+    if shown is None:
+        return row
+    accelerator = shown.accelerator
+    row |= {"memory_bytes": accelerator.buffer_bytes, "area_mm2": accelerator.chip_area.total}
+    row["usd"] = accelerator.chip_money.total
+    row["least"] = shown.bound - search.question.paid(accelerator)
+    row["least_ms"] = sum(search.cycles(shown)) / accelerator.technology.clock_ghz * 1e-6
+    if shown.answer is None:
+        return row
+    found, clock = shown.answer.evaluations, accelerator.technology.clock_ghz
+    macs = sum(network.macs for network in search.question.networks)
+    cycles = sum(each.latency_cycles for each in found)
+    return row | {
+        "cost": shown.answer.cost, "energy_pj": sum(each.energy_pj for each in found) / accelerator.batch,
+        "latency_ms": cycles / clock * 1e-6, "utilization": accelerator.utilization(macs, cycles),
+    }  # fmt: skip
+
+
+def _known_cost(pair: Pair) -> float:
+    return math.inf if pair.answer is None else pair.answer.cost
+
+
+def _verdict(search: Search, pairs: Sequence[Pair], left: Sequence[Pair], shown: Pair | None) -> str:
+    if search.best is not None and search.best in pairs:
+        return "best"
+    if not left:
+        return f"ruled out by {Counter(each.why for each in pairs).most_common(1)[0][0]}" if pairs else "no memory"
+    if any(map(search.is_left, left)):
+        return "open"
+    least = min(each.bound for each in left)
+    if shown is not None and shown.answer is not None and shown.answer.cost <= least * (1 + SAME):
+        return "proved"
+    return "ruled out by bound"
+
+
+def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
+    """Return what a reader should know before he builds this chip."""
+    found, question = [], search.question
+    priced = question.worth is not None and question.worth.each != "capacity" or question.criterion in ("area", "price")
+    if not priced and not any(each.name in ("area", "price") for each in question.limits):
+        found.append("neither a mm2 nor a dollar costs anything here and none is limited: the largest array wins")
+    if not question.of_plans and question.rates is None and question.criterion != "latency":
+        found.append("nothing asks for speed (a limit on latency, or rates): the smallest array wins")
+    if "cores" in axes.values and search.chips[0].machine.technology.dram_channels is None:
+        found.append(
+            "every core brings a DRAM channel of its own; --axis channels=N or dram: {channels: N} shares them"
+        )
+    if best is None:
+        return tuple(found)
+    chosen = search.chips[best.chip].axes
+    for name, values in axes.values.items():
+        if len(values) > 2 and not isinstance(values[0], str) and chosen[name] in (min(values), max(values)):
+            found.append(f"{name} {text_of(chosen[name])} is the end of its axis: more may be possible beyond")
+    if any(len(sizes) > 1 and size in (sizes[0], sizes[-1]) for sizes, size in
+           zip(search.chips[best.chip].buffers.values(), best.sizes)):  # fmt: skip
+        found.append("the memory is the end of its range")
+    return tuple(found)
+
+
+def _at_rates(question: ChipQuestion, accelerator: Accelerator, found: Sequence[Evaluation]) -> dict[str, Any]:
+    power = question.power_mw(accelerator, list(map(moving_pj, found)))
+    load = question.load(accelerator, [each.latency_cycles for each in found])
+    return {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ())}
+
+
+def _texts(chip: Chip) -> dict[str, Any]:
+    return {name: value if isinstance(value, (int, float)) else text_of(value) for name, value in chip.axes.items()}
+
+
+def _finite(value: float) -> float | None:
+    return value if value < math.inf else None

@@ -1,0 +1,125 @@
+"""cocco explore --axis: machines explored together with memories and plans."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError, Namespace
+from pathlib import Path
+from typing import Any
+
+from cocco.cli.options import values
+from cocco.cli.options.hardware import flag
+from cocco.cli.options.output import check_folder
+from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
+from cocco.effort.settings import Settings
+from simulator.hardware_files import MACHINE
+
+#: what a question over machines has no use for: options and their defaults
+NOT_OF_CHIPS = {
+    "method": "auto", "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
+    "addresses": False, "check_addresses": False, "dask": None, "workers": 1,
+}  # fmt: skip
+
+
+def axis(text: str) -> tuple[str, tuple[Any, ...]]:
+    """Return (name, values) of 'pe=4x4,8x8'."""
+    from cocco.chips.axes import parsed_axis
+
+    try:
+        return parsed_axis(text)
+    except ValueError as error:
+        raise ArgumentTypeError(str(error)) from None
+
+
+def rates(text: str) -> dict[str, float]:
+    """Return the frames a second of 'resnet50=30fps,googlenet=5fps'."""
+    found: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, number = part.strip().rpartition("=")
+        if not equals or not name or name in found:
+            raise ArgumentTypeError(f"rates are NETWORK=N, each network once, such as resnet50=30fps; got {text!r}")
+        found[name] = values.number(number.removesuffix("fps").strip())
+    return found
+
+
+def add_axes(parser: Parser) -> None:
+    """Add what makes the machine a part of the question."""
+    group = parser.add_argument_group("machines: the whole chip as the question (docs/chips.md)")
+    group.add_argument(
+        "--axis", type=axis, action="append", metavar="NAME=A,B,...", dest="axes",
+        help="what to choose among, such as pe=4x4,8x8, lanes=8x8,16x16, cores=1,2,4, batch=1,4, dram=lpddr5,hbm2e, "
+        "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated. "
+        "--exchange is then of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one "
+        "network (resnet50.latency=20ms)",
+    )  # fmt: skip
+    group.add_argument(
+        "--rate", type=rates, metavar="NETWORK=N,...", dest="rates",
+        help="frames a second that each network has to run at, such as resnet50=30fps,googlenet=5fps: then the least "
+        "average power is sought, and all of them have to fit",
+    )  # fmt: skip
+    group.add_argument(
+        "--sensitivity", action="store_true",
+        help="ask again with each number of logic and DRAM halved and doubled: which chip then, what ours costs more",
+    )  # fmt: skip
+
+
+def explore_axes(options: Namespace) -> int:
+    """Search over machines."""
+    for name, default in NOT_OF_CHIPS.items():
+        if getattr(options, name) != default:
+            raise UsageError(f"{flag(name)} not allowed with --axis: every machine is proved, open or ruled out")
+    if options.cores_given is not None:
+        raise UsageError("--cores with several numbers not allowed with --axis; take --axis cores=1,2,4")
+    if options.axes is None:
+        raise UsageError("--rate needs an --axis, such as --axis pe=4x4,8x8")
+    axes = dict(options.axes)
+    if len(axes) != len(options.axes):
+        twice = next(name for name in axes if [each for each, _ in options.axes].count(name) > 1)
+        raise UsageError(f"--axis {twice} is given twice; give its values once")
+    limits = dict(options.limits or ())
+    if len(limits) != len(options.limits or ()):
+        twice = next(name for name in limits if [each for each, _ in options.limits].count(name) > 1)
+        raise UsageError(f"--limit {twice} is given twice; give each limit once")
+    least = "power" if options.rates else {"latency-sum": "latency"}.get(options.metric, options.metric)
+    minimized = options.minimize or least
+    asked = asked_of(options)
+    question = {name: value for name, value in asked.common.items() if name not in ("workers", "dask", "count")}
+    question |= {"minimized": minimized, "exchange": options.exchange, "limits": limits, "rates": options.rates}
+    question["sensitivity"] = options.sensitivity
+    return _search(asked, axes, question)
+
+
+def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int:
+    from cocco.chips.answer import ChipsAnswer
+    from cocco.chips.explore import explore_chips
+    from cocco.output.folders.written import chips as folder_of_chips
+    from cocco.output.text.searches.chips import chips_text
+
+    options, folder = asked.options, asked.folder
+    names = [network.name for network in asked.networks]
+    settings = asked.settings(("exchange", "samples", *MACHINE, "tile_rule")) | {
+        "axes": {name: list(each) for name, each in axes.items()}, "minimize": question["minimized"],
+        "limits": {name: float(most) for name, most in question["limits"].items()}, "rates": question["rates"],
+    }  # fmt: skip
+    check_folder(options, folder, settings)
+
+    def find(progress: Progress | None) -> ChipsAnswer:
+        return explore_chips(asked.networks, axes, **question, settings=Settings(), progress=progress)
+
+    def show(found: ChipsAnswer) -> ShownAnswer:
+        content = found.to_json() | {"verified": None}
+
+        def save(seconds: float, is_stopped: bool) -> list[Path]:
+            if folder is None:
+                return []
+            return folder_of_chips.save(folder, found, asked.about(settings, found, content, seconds), is_stopped)
+
+        paths = [(folder or Path()) / name for name in folder_of_chips.partition_names(names)]
+        chip = (folder or Path()) / folder_of_chips.CHIP
+        proofs = [
+            f"cocco evaluate {name} --partition {path} --hardware {chip} --verify" if folder else ""
+            for name, _, path in zip(options.networks, found.plans, paths)
+        ]  # fmt: skip
+        return ShownAnswer(content, lambda: chips_text(found), save, proofs)
+
+    return asked.search(folder_of_chips.file_names(names), find, show, "best {:.6g}")

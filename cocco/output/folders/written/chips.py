@@ -1,0 +1,43 @@
+"""The folder of `cocco explore --axis`: the chip as a hardware file, its plans, the table of machines, the picture."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cocco.output.folders.written.about import CHIPS_FILE, csv_text, json_text, partition_names
+from cocco.output.folders.written.atomic_write import whole
+from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
+from simulator.hardware_files import hardware_text
+from workloads.files import write_atomic
+
+if TYPE_CHECKING:
+    from cocco.chips.answer import ChipsAnswer
+
+CHIP, TABLE, PICTURE = "chip.yaml", "chips.csv", "chips"
+
+
+def file_names(networks: Sequence[str]) -> list[str]:
+    """Return the names of all files that `save` writes for these networks."""
+    return [*partition_names(networks), CHIPS_FILE, CHIP, TABLE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
+
+
+def save(folder: Path, found: ChipsAnswer, about: dict[str, Any], is_brief: bool = False) -> list[Path]:
+    """Write all files or none, and return their paths; is_brief: as after Ctrl-C, without the picture."""
+    with whole(folder) as new:
+        texts = {TABLE: csv_text(found.to_frame()), CHIPS_FILE: json_text(about)}
+        if found.accelerator is not None:
+            texts[CHIP] = hardware_text(found.accelerator)
+        for name, text in texts.items():
+            write_atomic(new / name, text)
+        written = [new / name for name in texts]
+        names = partition_names([network.name for network in found.question.networks])
+        for plan, name in zip(found.plans, names):
+            plan.save(new / name, found.accelerator)
+            written.append(new / name)
+        if found.accelerator is not None and not is_brief:
+            from cocco.output import pictures
+
+            written += save_picture(new, PICTURE, pictures.chips_figure(found))
+    return [folder / path.relative_to(new) for path in written]

@@ -1,0 +1,111 @@
+"""What `cocco explore --axis` prints for people: the chip, what decides, and the table of machines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cocco.chips.answer import ChipsAnswer
+from cocco.chips.question import QUANTITIES
+from cocco.chips.sensitivity import is_firm
+from cocco.output.text.layout.numbers import capacity, counted, table
+from cocco.output.text.plans.evaluation import totals_text
+from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
+from cocco.output.text.searches.search import among_text
+from simulator.units import AREA, ENERGY, POWER, TIME
+
+SHOWN = 20  #: machines of the table; the others are counted
+
+
+def chips_text(found: ChipsAnswer) -> str:
+    """Return which chip to build, how good it is, and why none of the others."""
+    parts = [_chip(found)] if found.chip is not None else [_none(found)]
+    parts += [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
+    parts.append(_machines(found))
+    if found.left_out:
+        parts.append("\n".join(
+            f"{counted(count, 'machine')} of the product cannot be built: {rule}"
+            for rule, count in found.left_out.items()
+        ))  # fmt: skip
+    if found.shifts:
+        parts.append(_shifts(found))
+    parts += [f"{each.network}:\n\n{totals_text(each)}" for each in found.evaluations]
+    return "\n\n".join(parts)
+
+
+def _chip(found: ChipsAnswer) -> str:
+    chip, accelerator, question = found.chip, found.accelerator, found.question
+    assert chip is not None and accelerator is not None, "there is a chip"
+    area, money = accelerator.chip_area, accelerator.chip_money
+    lines = [f"Build {chip.name}, with {buffers(accelerator)}{machine(accelerator)}."]
+    shares = ", ".join(f"{name} {value:.2f}" for name, value in zip(CHIP_PARTS, area) if value)
+    lines.append(f"  chip            {area.total:.2f} mm2: {shares}")
+    if accelerator.technology.logic is not None:
+        total = "that of its DRAM is not known" if money.total is None else f"with DRAM ${money.total:.2f}"
+        lines.append(f"  price           ${money.chip:.2f}, {total}")
+    for network, each in zip(question.networks, found.evaluations):
+        time = TIME.text(each.latency_cycles / accelerator.technology.clock_ghz)
+        lines.append(f"  {network.name:<16}{ENERGY.text(each.energy_pj)}, {time}")
+    content = found.to_json()
+    if question.rates is not None:
+        lines.append(f"  at the rates    {POWER.text(content['power_mw'])} on average, "
+                     f"busy {100 * content['load']:.1f} % of the time")  # fmt: skip
+    quantity, paid = QUANTITIES[question.criterion], question.paid(accelerator)
+    worth = f" = {quantity.text(found.cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
+    lines.append(f"  cost            {quantity.text(found.cost)}{worth}")
+    if found.status == "optimal":
+        lines.append("  optimum         proved: no machine, memory or plan costs less")
+    else:
+        lines.append(f"  lower bound     {quantity.text(found.lower_bound)}; the gap is {100 * found.gap:.2f} %")
+    return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
+
+
+def _none(found: ChipsAnswer) -> str:
+    text = {
+        "infeasible": "Infeasible: no chip of the axes keeps the limits", "stopped": "Stopped before a chip was found",
+    }.get(found.status, "Gave up: no chip was found that keeps the limits, and some are not ruled out")  # fmt: skip
+    if found.nearest is None:
+        return f"{text}."
+    near = found.nearest
+    what = f"it exceeds the limit of {near.limit} {near.factor:.3g} times at least"
+    return f"{text}. Nearest is {near.chip} with {capacity(near.memory_bytes)}: {what}, and no other comes nearer."
+
+
+def _machines(found: ChipsAnswer) -> str:
+    rows = found.machines[:SHOWN]
+    names = found.question_axes
+    columns: dict[str, Sequence[Any]] = {name: [row[name] for row in rows] for name in names}
+    energy, energies = ENERGY.column([row["energy_pj"] for row in rows])
+    unit, bounds = QUANTITIES[found.question.criterion].column([row["bound"] for row in rows])
+    columns |= {
+        "memory": [_text(row["memory_bytes"], capacity) for row in rows],
+        "mm2": AREA.column([row["area_mm2"] for row in rows])[1], energy: energies,
+        "ms": [_text(row["latency_ms"], "{:.3f}".format) for row in rows],
+        f"least {unit}": bounds,
+        "": [row["verdict"] for row in rows],
+    }  # fmt: skip
+    lines = [table(list(columns), list(zip(*columns.values())), left=0)]
+    if len(found.machines) > SHOWN:
+        lines.append(f"and {len(found.machines) - SHOWN} more; of all {len(found.machines)}:")
+    lines.append(", ".join(f"{count} {verdict}" for verdict, count in found.verdicts.most_common()))
+    return "\n".join(lines)
+
+
+def _shifts(found: ChipsAnswer) -> str:
+    rows = [
+        (
+            each.number,
+            f"x {each.factor:g}",
+            each.chip,
+            capacity(each.memory_bytes),
+            "breaks a limit" if each.regret is None else f"{100 * each.regret:.2f} %",
+        )
+        for each in found.shifts
+    ]
+    how = "firm: it stays within 3 %" if is_firm(found.shifts) else "not firm: it would cost more than 3 % more"
+    heads = ("if it were", "", "then build", "memory", "ours costs more")
+    return f"The chip is {how} of the best, were a number half or twice as large.\n\n{table(heads, rows, left=5)}"
+
+
+def _text(value: Any, shown: Any) -> str:
+    return "-" if value is None else str(shown(value))

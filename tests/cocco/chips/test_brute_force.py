@@ -1,0 +1,185 @@
+"""The search over machines equals trying every machine, memory and partition, with limits and rates too."""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import replace
+from itertools import product
+
+import pytest
+
+import cocco
+from cocco.chips.axes import Axes, Chip
+from cocco.chips.question import moving_pj, static_mw
+from simulator import Accelerator, Evaluation, Machine, Technology, evaluate
+from simulator.chip.logic import NVDLA
+from simulator.metrics import METRIC_NAMES
+from tests.helpers.every_plan import plans
+from tests.helpers.random_tables import random_sram
+from tests.helpers.small_problems import small_network
+from workloads.network.network import Network
+
+
+class Case:
+    """A drawn question: one or two networks, up to twelve machines of every axis, a few memories."""
+
+    def __init__(self, seed: int) -> None:
+        rng = self.rng = random.Random(seed)
+        self.networks = [small_network(rng, 4)]
+        if rng.random() < 0.3:
+            second = small_network(rng, 3)
+            self.networks.append(Network("second", second.inputs, second.layers))
+        sram = random_sram(rng) if rng.random() < 0.5 else None
+        technology = Technology(
+            logic=rng.choice((NVDLA, NVDLA, None)), operation_pj=1.0, dram_kind="lpddr5",
+            activation_sram=sram, weight_sram=sram,
+            dram_background_mw=rng.choice((0.0, 30.0)), dram_channels=rng.choice((1, 2)), channel_gb_per_s=12.8,
+        )  # fmt: skip
+        speed = random.Random(seed)
+        technology = replace(
+            technology, sram_bytes_per_cycle=speed.choice((None, None, 2)),
+            clock=speed.choice(((), ((0.8, 0.6), (1.0, 0.8), (1.1, 0.9)))),
+        )  # fmt: skip
+        self.machine = Machine(technology=technology)
+        every = {
+            "pe": [(1, 1), (1, 2), (4, 4)], "lanes": [(8, 8), (4, 16)], "cores": [1, 2], "batch": [1, 2],
+            "dram": ["lpddr5", "hbm2e"], "channels": [1, 3], "clock": [0.8, 1.1], "dram_pj_per_byte": [20.0, 70.0],
+            "sram": ["hp", "lop"], "light": [1, 4],
+        }  # fmt: skip
+        if sram is not None:
+            del every["sram"]
+        names = rng.sample(list(every), rng.randint(1, 3))
+        self.axes = {name: every[name] for name in names}
+        low = rng.randint(300, 4000) if "sram" not in names else 2**17
+        self.space = cocco.SharedBuffer(low, low + 2 * (step := rng.randint(100, low)), step)
+        self.chips, _ = Axes(self.axes).chips(self.machine, self.space)
+
+    def everything(self, chip: Chip) -> list[tuple[Accelerator, tuple[Evaluation, ...]]]:
+        """Return every memory with every combination of plans that fit."""
+        found = []
+        for (size,) in product(*chip.buffers.values()):
+            accelerator = chip.machine.with_buffers(shared_buffer=size)
+            each = [_priced(network, accelerator) for network in self.networks]
+            found += [(accelerator, combined) for combined in product(*each)]
+        return found
+
+
+def _priced(network: Network, accelerator: Accelerator) -> list[Evaluation]:
+    every = [replace(plan, metric=metric) for plan in plans(network) for metric in METRIC_NAMES]
+    return [found for plan in every if (found := evaluate(network, plan, accelerator)).fits]
+
+
+def asked(case: Case, **question) -> cocco.ChipsAnswer:
+    return cocco.explore_chips(
+        case.networks, case.axes, machine=case.machine, space=case.space, keep="none", samples=200, **question
+    )
+
+
+def check(found: cocco.ChipsAnswer, least: float) -> None:
+    if least == math.inf:
+        assert found.chip is None and found.status in ("infeasible", "gave_up")
+        return
+    assert found.lower_bound <= least * (1 + 1e-9)
+    if found.status == "optimal":
+        assert found.cost == pytest.approx(least, rel=1e-9)
+    else:
+        assert found.status in ("feasible", "gave_up") and found.cost >= least * (1 - 1e-9)
+
+
+def energy_and_area(seed: int) -> cocco.ChipsAnswer:
+    case = Case(seed)
+    worth = case.rng.choice((0.0, 1e3, 1e6)) + 1.0
+    costs = [
+        sum(each.energy_pj for each in found) / accelerator.batch + worth * accelerator.chip_area.total
+        for chip in case.chips for accelerator, found in case.everything(chip)
+    ]  # fmt: skip
+    found = asked(case, exchange=f"{worth}pJ/mm2")
+    check(found, min(costs, default=math.inf))
+    assert found.status in ("optimal", "infeasible")
+    for row, chip in ((row, chip) for row in found.machines for chip in case.chips if _is_of(row, chip)):
+        own = [
+            sum(each.energy_pj for each in one) / accelerator.batch + worth * accelerator.chip_area.total
+            for accelerator, one in case.everything(chip)
+        ]
+        assert row["verdict"] in ("best", "proved", "ruled out by bound", "ruled out by memory", "no memory")
+        if row["bound"] is not None and own:
+            assert row["bound"] <= min(own) * (1 + 1e-9)
+    return found
+
+
+def _is_of(row: dict[str, object], chip: Chip) -> bool:
+    return all(
+        str(row[name]) == (f"{v[0]}x{v[1]}" if isinstance(v, tuple) else str(v)) for name, v in chip.axes.items()
+    )
+
+
+def limited(seed: int) -> cocco.ChipsAnswer:
+    case = Case(seed)
+    every = [each for chip in case.chips for each in case.everything(chip)]
+    if not every:
+        return asked(case, exchange="1pJ/mm2")
+    of_area = [accelerator.chip_area.total for accelerator, _ in every]
+    of_time = [sum(each.latency_cycles for each in found) for _, found in every]
+    area, time = (max(1e-9, case.rng.uniform(0.8 * min(each), max(each))) for each in (of_area, of_time))
+    costs = [
+        sum(each.energy_pj for each in found) / accelerator.batch
+        for (accelerator, found), mm2, cycles in zip(every, of_area, of_time) if mm2 <= area and cycles <= time
+    ]  # fmt: skip
+    found = asked(case, limits={"area": area, "latency": time})
+    check(found, min(costs, default=math.inf))
+    return found
+
+
+def at_rates(seed: int) -> cocco.ChipsAnswer:
+    case = Case(seed)
+    every = [each for chip in case.chips for each in case.everything(chip)]
+    if not every:
+        return asked(case, exchange="1pJ/mm2")
+    times = [[each.latency_cycles / (a.technology.clock_ghz * 1e9 * a.batch) for each in found] for a, found in every]
+    busy = case.rng.choice([time for row in times for time in row])
+    rates = {network.name: case.rng.uniform(0.1, 0.9) / len(case.networks) / busy for network in case.networks}
+    powers = []
+    for (accelerator, found), time in zip(every, times):
+        if sum(rate * each for rate, each in zip(rates.values(), time)) <= 1:
+            moved = [rate * moving_pj(each) / accelerator.batch for rate, each in zip(rates.values(), found)]
+            powers.append(sum(moved) * 1e-9 + static_mw(accelerator))
+    found = asked(case, minimized="power", rates=rates)
+    check(found, min(powers, default=math.inf))
+    return found
+
+
+def kept(seed: int) -> cocco.ChipsAnswer:
+    """Tensors may stay on chip: the least of each machine and memory by its own search."""
+    case = Case(seed)
+    costs = []
+    for chip in case.chips:
+        for (size,) in product(*chip.buffers.values()):
+            accelerator = chip.machine.with_buffers(shared_buffer=size)
+            own = [cocco.partition(network, accelerator, samples=200) for network in case.networks]
+            if all(each.plans for each in own):
+                assert {each.status for each in own} <= {"optimal", "feasible"}
+                energy = sum(each.evaluation.energy_pj for each in own)
+                costs.append(energy / accelerator.batch + 1e3 * accelerator.chip_area.total)
+    found = cocco.explore_chips(
+        case.networks, case.axes, machine=case.machine, space=case.space, samples=200, exchange="1000pJ/mm2"
+    )
+    check(found, min(costs, default=math.inf))
+    return found
+
+
+QUESTIONS = {"energy and area": energy_and_area, "limits": limited, "rates": at_rates, "kept": kept}
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_answer_is_the_least_of_everything(question: str, seed: int):
+    QUESTIONS[question](seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("block", range(20))
+def test_the_answer_is_the_least_of_everything_200(question: str, block: int):
+    found = [QUESTIONS[question](seed) for seed in range(1000 + 10 * block, 1010 + 10 * block)]
+    assert sum(each.status in ("optimal", "infeasible") for each in found) >= 8
