@@ -40,7 +40,7 @@ TIMED = (
 )  # fmt: skip  #: fields of the technology that no byte and no energy of a byte depends on
 PRICES = (
     "dram_pj_per_byte", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj", "crossbar_pj_per_byte",
-    "sram_mm2_per_mb", "activation_sram", "weight_sram",
+    "sram_mm2_per_mb", "activation_sram", "weight_sram", "clock",
 )  # fmt: skip  #: those that no byte depends on
 M = TypeVar("M", Machine, Accelerator)
 Sizes = tuple[int, ...]  #: of each buffer, bytes
@@ -173,10 +173,10 @@ def stripped(machine: Machine, metric: Metric) -> Machine:
     """Return the machine of a class: nothing leaks and idles, and what no byte depends on is the paper's."""
     technology = machine.technology
     names = {*TIMED, *PE_ARRAY, *(PRICES if metric == "ema" else ())}
-    if technology.clock and metric == "energy":  # whose voltage is in the energy of a byte
-        names -= {"clock", "clock_ghz"}
     changed = {name: getattr(PAPER, name) for name in names}
     if metric == "energy":
+        if technology.volts is not None:  # the energy of a byte follows it
+            changed["clock"] = ((PAPER.clock_ghz, technology.volts),)
         for name in ("activation_sram", "weight_sram"):
             sram = getattr(technology, name)
             changed[name] = None if sram is None else _without_leakage(sram)

@@ -36,6 +36,11 @@ class Case:
             activation_sram=sram, weight_sram=sram,
             dram_background_mw=rng.choice((0.0, 30.0)), dram_channels=rng.choice((1, 2)), channel_gb_per_s=12.8,
         )  # fmt: skip
+        speed = random.Random(seed)
+        technology = replace(
+            technology, sram_bytes_per_cycle=speed.choice((None, None, 2)),
+            clock=speed.choice(((), ((0.8, 0.6), (1.0, 0.8), (1.1, 0.9)))),
+        )  # fmt: skip
         self.machine = Machine(technology=technology)
         every = {
             "pe": [(1, 1), (1, 2), (4, 4)], "lanes": [(8, 8), (4, 16)], "cores": [1, 2], "batch": [1, 2],
@@ -82,8 +87,8 @@ def check(found: cocco.ChipsAnswer, least: float) -> None:
         assert found.status in ("feasible", "gave_up") and found.cost >= least * (1 - 1e-9)
 
 
-def energy_and_area(seed: int) -> cocco.ChipsAnswer:
-    case = Case(seed)
+def energy_and_area(seed: int, given: Case | None = None) -> cocco.ChipsAnswer:
+    case = given or Case(seed)
     worth = case.rng.choice((0.0, 1e3, 1e6)) + 1.0
     costs = [
         sum(each.energy_pj for each in found) / accelerator.batch + worth * accelerator.chip_area.total
@@ -101,6 +106,16 @@ def energy_and_area(seed: int) -> cocco.ChipsAnswer:
         if row["bound"] is not None and own:
             assert row["bound"] <= min(own) * (1 + 1e-9)
     return found
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_energy_of_a_class_follows_its_voltage(seed):
+    """At 0.8 GHz and 0.6 V an operation takes half of what it takes at 1 GHz, where the class stands."""
+    case = Case(seed)
+    technology = Technology(logic=NVDLA, operation_pj=1e3, clock=((0.8, 0.6), (1.0, 0.8)))
+    case.machine, case.axes = Machine(technology=technology), {"clock": [0.8, 1.0]}
+    case.chips, _ = Axes(case.axes).chips(case.machine, case.space)
+    assert energy_and_area(seed, case).chip.machine.technology.volts == 0.6
 
 
 def _is_of(row: dict[str, object], chip: Chip) -> bool:
