@@ -88,6 +88,7 @@ ROOMS = (
     "cocco.exploration.searching",
     "cocco.exploration.workers",
     "cocco.exploration",
+    "cocco.chips",
     "cocco.memory",
     "cocco.output.text",
     "cocco.output.layout",
