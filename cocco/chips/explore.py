@@ -9,8 +9,8 @@ from typing import NamedTuple, Unpack
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
-from cocco.chips.axes import Axes, Value
-from cocco.chips.classes import Asked, Classes, without_leakage
+from cocco.chips.axes import Axes, Chip, Value
+from cocco.chips.classes import Asked, Classes, Sizes, without_leakage
 from cocco.chips.question import ChipQuestion, check_question, moving_pj
 from cocco.chips.search import Answer, Search
 from cocco.chips.sensitivity import shifts
@@ -35,6 +35,8 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
+FEWER = 4  #: times fewer samples has the search for the memory of a machine that no proof reaches; our choice
+MOST_ALPHA = 1e6  #: bytes for a unit of the metric, where nothing is paid for the chip; our choice
 SAMPLES = 2_000  #: of a search under limits, beside its proof; our choice
 
 
@@ -142,6 +144,26 @@ class _Judge:
         if broken:
             return self._limited(machine, accelerator, least)
         return self._answer(accelerator, evaluations, least, result.placed)
+
+    def promising(self, chip: Chip) -> tuple[Sizes, tuple[Partition, ...]] | None:
+        """Return a memory of a machine, with plans, that a search over its memories finds; None where it finds none.
+
+        A mm2 is worth there what it is from the smallest candidate to the largest.
+        """
+        question = self.question
+        machine = chip.machine if question.rates is None else without_leakage(chip.machine)
+        problem = self.asked.problem(machine, chip.buffers)
+        ends = [problem.accelerator_of([at] * len(problem.buffers)) for at in (0, -1)]
+        paid, size = (
+            of(ends[1]) - of(ends[0])
+            for of in (question.paid, lambda each: float(problem.objective.buffer_bytes(each)))
+        )
+        alpha = min(MOST_ALPHA, question.scale(ends[0]) * size / paid) if paid > 0 else MOST_ALPHA
+        problem = replace(problem, objective=replace(problem.objective, alpha=alpha))
+        effort = replace(self.effort, samples=max(1, self.effort.samples // FEWER), ranges=False)
+        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, 0.0, certifies=False)
+        sizes = tuple(getattr(result.accelerator, name) for name in chip.buffers)
+        return (sizes, result.plans) if result.plans else None
 
     def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
         """Return plans as they are on a chip; None where they break a limit."""

@@ -58,6 +58,9 @@ class Answering(Protocol):
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans on an accelerator, from plans that are known; the limit that none keeps; or neither."""
 
+    def promising(self, chip: Chip) -> tuple[Sizes, tuple[Partition, ...]] | None:
+        """Return a memory of a machine, with plans, that a search finds; None where it finds none."""
+
     def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
         """Return plans as they are on a chip; None where they break a limit."""
 
@@ -251,6 +254,8 @@ class Search:
             pair.is_open = True
             return
         self.answers += 1
+        if pair.plans is None and not self.unproven:
+            pair = self._promising(pair)
         found = self.answered(pair.accelerator, pair.plans)
         pair.step = DONE
         if isinstance(found, str):
@@ -264,6 +269,19 @@ class Search:
         if found.cost > pair.bound * (1 + SAME):
             self.unproven += 1
             self._offer(pair, found)
+
+    def _promising(self, pair: Pair) -> Pair:
+        """Return a pair of the same machine with the memory that a search finds, where the bound is no guide to it."""
+        found = self.answered.promising(self.chips[pair.chip])
+        if found is None:
+            return pair
+        sizes, plans = found
+        other = next(each for each in self.pairs if each.chip == pair.chip and each.sizes == sizes)
+        if other.why or other.step == DONE:
+            return pair
+        pair.step = OWN
+        other.plans = plans
+        return other
 
     def _take(self, pair: Pair, found: Answer) -> None:
         pair.answer = found
