@@ -18,6 +18,7 @@ from typing import NamedTuple
 from cocco.candidates.genome import groups_of
 from cocco.candidates.rounding import SAME, SUMMED
 from cocco.effort.budgets import IMPROVING_STEPS, PROOF_STEPS
+from cocco.effort.levels import LEVELS
 from cocco.effort.planned import Memory
 from cocco.effort.work_units import once
 from cocco.exploration.memories.front import of_value
@@ -37,7 +38,7 @@ SOLVED = 8  #: prices tried with the exact search in one memory, and with one me
 SHARE = 2  #: of the steps of a proof one in so many is left to all this; our choice
 EACH = 8  #: of those in one memory one in so many; our choice: what needs more is seldom decided by all of them
 LOOKED = 16  #: memories that are looked at; our choice
-WALKED = 4  #: prices tried without it
+WALKED = 4  #: prices tried without it; our choice
 
 Bounds = Mapping[Metric, float]  #: the most of each metric, of Formula 1
 
@@ -277,7 +278,8 @@ class _Search:
 
     def _improved(self, plans: Plans) -> Plans:
         """Return plans that cost no more with what is bounded at its price."""
-        given, question, share = given_in(self.weighed(), self.memory), self.question, self.question.samples // WALKED
+        given, question = given_in(self.weighed(), self.memory), self.question
+        share = max(question.samples // WALKED, min(question.samples, LEVELS["quick"].samples))
         if self.problem.keep == "none":
             found = once(polish, given, given.labels(plans.plans), (), share, question.seed, question.engine)
             return self._priced(given.partitions(groups_of(found.labels)))

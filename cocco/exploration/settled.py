@@ -93,6 +93,7 @@ def settled_limits(question: Question, judge: Judge, limited: Limited, others: S
     plane, factor, name = judge.plane, max(1.0, judge.excess(point.values)), limited.minimize
     metric, at = metric_of(name), judge.target
     most = {each: factor * bound for each, bound in judge.limits.items()}
+    found = None
     if limited.status == "feasible" and metric is not None:
         found = _least(question, judge, point, most, metric, others)
         if found is not None:
@@ -105,7 +106,8 @@ def settled_limits(question: Question, judge: Judge, limited: Limited, others: S
         most[name] = min(most.get(name, math.inf), point.values[at])
     before, second = point, None
     if _metrics(plane, most).keys() != {SECOND}:
-        found = _least(question, judge, point, most, SECOND, others)
+        if found is None or metric != SECOND:
+            found = _least(question, judge, point, most, SECOND, others)
         if found is not None:
             point, second = found.point, found.second(before, question.problem.objective.weights)
     points = limited.points if point is limited.nearest else with_points(limited.points, plane.names, [point])
