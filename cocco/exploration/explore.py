@@ -262,10 +262,16 @@ def answered(
                     question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
                 )
         if slack or method in SETTLED[problem.keep]:
-            asked = slack and problem.objective.metric != "energy"
-            own = problem.memory_of(result.accelerator)
-            thrifty = [answer_in(question, own, "energy", effort)] if asked else []
-            result = settled(question, result, slack, effort.check_addresses, thrifty)
+            is_energy = problem.objective.metric == "energy"
+            if is_energy or not slack:
+                result = settled(question, result, slack, effort.check_addresses)
+            before = result.second
+            if not is_energy and (slack or (before is not None and before.status != "optimal")):
+                thrifty = [answer_in(question, problem.memory_of(result.accelerator), "energy", effort)]
+                result = settled(question, result, slack, effort.check_addresses, thrifty)
+                if before is not None and result.second is not None:
+                    least = max(before.lower_bound, result.second.lower_bound)
+                    result = replace(result, second=replace(result.second, before=before.before, lower_bound=least))
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
     return result, is_proven
