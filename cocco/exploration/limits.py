@@ -108,8 +108,11 @@ def minimize(
                 limited = _with_kept(asked, judge, limited)
             if limited.status != "stopped" and limited.nearest is not None:
                 try:
-                    limited, others = _with_answers(asked, judge, limited, effort_of(effort, fields))
+                    chosen = effort_of(effort, fields)
+                    limited, others = _with_answers(asked, judge, limited, chosen)
                     limited = settled_limits(asked, judge, limited, others)
+                    if not others and limited.second is not None and limited.second.status != "optimal":
+                        limited = settled_limits(asked, judge, limited, _answers(asked, judge, limited, chosen))
                 except KeyboardInterrupt:
                     limited = replace(limited, status="stopped")
             if limited.status == "stopped":
@@ -302,21 +305,29 @@ def _with_answers(
 
     They are asked for in its memory, where it is not proved.
     """
-    known, plane, found = limited.nearest, judge.plane, list[FrontPoint]()
+    known = limited.nearest
     assert known is not None, "a plan runs"
     if limited.status not in ("feasible", "gave_up"):
-        return limited, found
-    memory = question.problem.memory_of(known.accelerator)
-    for metric in metrics_of(plane.names):
-        each = answer_in(question, memory, metric, effort)
-        values = plane.judged(each.evaluations)
-        found.append(FrontPoint(values, each.accelerator, each.plans, each.evaluations, each.moved, each.placed))
+        return limited, []
+    found = _answers(question, judge, limited, effort)
     point = min(known, *found, key=lambda each: (each.placed is False, judge.key(each.values)))
     if judge.excess(point.values) <= 1:
         value = point.values[judge.target]
         lower = None if limited.lower_bound is None else min(value, limited.lower_bound)
         limited = replace(limited, status="optimal" if value == lower else "feasible", lower_bound=lower)
     return _at(limited, judge, point, found), found
+
+
+def _answers(question: Question, judge: Judge, limited: Limited, effort: Effort) -> list[FrontPoint]:
+    """Return the answers of `partition` for each metric in the memory of an answer."""
+    known, plane, found = limited.nearest, judge.plane, list[FrontPoint]()
+    assert known is not None, "a plan runs"
+    memory = question.problem.memory_of(known.accelerator)
+    for metric in metrics_of(plane.names):
+        each = answer_in(question, memory, metric, effort)
+        values = plane.judged(each.evaluations)
+        found.append(FrontPoint(values, each.accelerator, each.plans, each.evaluations, each.moved, each.placed))
+    return found
 
 
 def _answer(
