@@ -56,6 +56,14 @@ class ChipsAnswer(Shown):
     machines
         Per machine its axes, best memory known, mm2, cost, bound and "verdict": best, proved (its own least is known),
         open, or ruled out by: area, latency, load, price, clock, memory, or bound.
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> space = cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 512 * 2**10)
+    >>> found = cocco.explore_chips(workloads.load("vgg16"), {"cores": [1, 2]}, space=space, exchange="1mJ/mm2")
+    >>> found.status, found.chip.name, dict(found.verdicts)
+    ('optimal', 'cores 1', {'best': 1, 'ruled out by bound': 1})
     """
 
     question: ChipQuestion

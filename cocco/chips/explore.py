@@ -95,7 +95,7 @@ def explore_chips(
     ...     workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, machine=machine, exchange="0.5mJ/mm2", keep="none",
     ...     space=cocco.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10))
     >>> found.status, found.chip.name, found.accelerator.shared_buffer // 2**10
-    ('optimal', 'pe 4x4', 768)
+    ('optimal', 'pe 4x4', 1024)
     """
     check_keywords(explore_chips, fields, FrontFields.__optional_keys__)
     chosen, shared = effort_of(effort, fields), machine_of(machine, fields)

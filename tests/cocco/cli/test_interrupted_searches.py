@@ -16,7 +16,7 @@ import cocco, simulator, workloads
 
 network, chip, seen = workloads.load("vgg16"), simulator.Accelerator(shared_buffer=2**20), []
 cocco.partition(network, chip, samples=60, method="ga", progress=lambda *_: seen.append("pandas" in sys.modules))
-print(all(seen), len(seen) > 0)
+print(any(seen), len(seen) > 0)
 """
 
 
@@ -33,7 +33,7 @@ def test_ctrl_c_ends_searches_that_are_saved_soon(seeds: range):
     assert [one for one in ended if one.fails] == []
 
 
-def test_what_the_result_needs_is_imported_before_the_search():
-    """Ctrl-C in the midst of an import of pandas leaves it half imported, so that there is no result."""
+def test_a_result_without_tables_needs_no_pandas():
+    """Ctrl-C in the midst of its import leaves it half imported; commands that save tables import it before."""
     done = subprocess.run([sys.executable, "-c", IMPORTED], env=ENVIRONMENT, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True"]
+    assert done.stdout.split() == ["False", "True"]

@@ -155,7 +155,7 @@ def test_a_front_says_that_it_goes_on(small):
 def test_ctrl_c_beyond_the_default_leaves_the_better_answer(monkeypatch, small):
     from cocco.exploration import explore as module
 
-    answered, calls = module._answered, []
+    answered, calls = module.answered, []
 
     def second_stops(question, *rest):
         calls.append(question)
@@ -164,7 +164,7 @@ def test_ctrl_c_beyond_the_default_leaves_the_better_answer(monkeypatch, small):
             raise cocco.Interrupted(replace(result, cost=2 * result.cost, status="stopped"))
         return answered(question, *rest)
 
-    monkeypatch.setattr(module, "_answered", second_stops)
+    monkeypatch.setattr(module, "answered", second_stops)
     with pytest.raises(cocco.Interrupted) as stopped:
         cocco.explore(small, **QUICK)
     assert (stopped.value.result.status, stopped.value.result.accelerator.shared_buffer) == ("stopped", 131072)
