@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Unpack
@@ -104,6 +105,8 @@ def explore_chips(
     given = over_space(networks, ranges, machine=shared, weights=weights, tile_rule=tile_rule, keep=kept)
     chips, left_out = product.chips(shared, ranges)
     question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights)
+    if question.asks_price:
+        chips = _with_prices(chips, left_out)
     engine = engine_name(chosen.engine, given, chosen.threads)
     times = float(level_of(chosen.level).times)
     asked = Asked(given.networks, question.weights, question.metric, tile_rule, kept, engine, times)
@@ -119,6 +122,21 @@ def explore_chips(
                 raise Interrupted(found) from None
     if search.is_stopped:
         raise Interrupted(found)
+    return found
+
+
+def _with_prices(chips: Sequence[Chip], left_out: Counter[str]) -> list[Chip]:
+    """Return the machines whose price is known; the others are counted. Raises ValueError where there is none."""
+    found = []
+    for chip in chips:
+        first = chip.machine.with_buffers(**{name: sizes[0] for name, sizes in chip.buffers.items()})
+        if first.chip_money.total is not None:
+            found.append(chip)
+            continue
+        rule = f"the price of its DRAM, {chip.machine.technology.dram_kind or 'of no kind'}, is not known"
+        left_out[rule] += 1
+    if not found:
+        raise ValueError(f"no machine of the axes has a price: {next(iter(left_out))}")
     return found
 
 

@@ -37,9 +37,11 @@ class Limit(NamedTuple):
     most: Any  #: a number, or what a clock makes one (`at`)
 
     def at(self, accelerator: Accelerator) -> float:
-        """Return the most on a chip, in the unit of the criterion."""
+        """Return the most of a batch on a chip, in the unit of the criterion; energy and traffic are of a sample."""
         clocked = getattr(self.most, "at", None)
-        return float(self.most if clocked is None else clocked(accelerator.technology.clock_ghz, accelerator.batch))
+        if clocked is not None:
+            return float(clocked(accelerator.technology.clock_ghz, accelerator.batch))
+        return float(self.most) * (accelerator.batch if self.name in ("energy", "ema") else 1)
 
     def keeps(self, value: float, accelerator: Accelerator) -> bool:
         """Return whether a value is within the limit, within rounding."""
@@ -67,6 +69,12 @@ class ChipQuestion:
     worth: Worth | None = None
     limits: tuple[Limit, ...] = ()
     rates: tuple[float, ...] | None = None
+
+    @property
+    def asks_price(self) -> bool:
+        """Whether what the chip and its DRAM cost matters."""
+        is_worth = self.worth is not None and self.worth.each == "price"
+        return is_worth or self.criterion == "price" or any(each.name == "price" for each in self.limits)
 
     @property
     def of_plans(self) -> tuple[Limit, ...]:
@@ -196,7 +204,8 @@ def taken(name: str, accelerator: Accelerator) -> float:
     if name == "area":
         return accelerator.chip_area.total
     if name == "price":
-        return accelerator.chip_money.total or math.inf
+        total = accelerator.chip_money.total
+        return math.inf if total is None else total
     return accelerator.leakage_mw if name == "leakage" else float(accelerator.buffer_bytes * accelerator.cores)
 
 

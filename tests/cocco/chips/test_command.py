@@ -104,6 +104,19 @@ def test_malformed_questions_are_one_line(words: tuple[str, ...], message: str):
     assert_malformed(cocco("explore", "vgg16", *SPACE, *words), message)
 
 
+def test_a_price_that_nobody_says_is_no_price():
+    run = cocco("explore", "vgg16", *AXES, "--logic", "nvdla", "--exchange", "0.1mJ/$", *SPACE)
+    assert run.returncode == 0 and "the price of its DRAM, lpddr5, is not known" in run.stdout.replace("\n", " ")
+    run = cocco("explore", "vgg16", "--axis", "pe=4x4,8x8", "--exchange", "0.1mJ/$", *SPACE)
+    assert_malformed(run, "the price of its DRAM, of no kind, is not known")
+
+
+def test_limits_on_energy_are_of_a_sample():
+    words = ("--axis", "batch=1,4", "--minimize", "capacity", "--limit", "energy=17mJ", *SPACE, "--json")
+    found = answer(cocco("explore", "vgg16", *words))
+    assert found["totals"]["energy_pj"] / found["axes"]["batch"] <= 17e9 and found["axes"]["batch"] == 4
+
+
 def test_without_axes_nothing_changes():
     plain = answer(cocco("explore", "vgg16", *SPACE, "--json"))
     assert "machines" not in plain and plain["alpha"] == 0.002
