@@ -56,7 +56,7 @@ class Followed(NamedTuple):
     def loops(self, network: Network, batch: int, technology: Technology, kept: Kept | None) -> LoopLayer | None:
         """Return the layers as their loops see them.
 
-        None where the result stays on chip with fewer bits than what is stored in its place, or sums have fewer.
+        None where the result stays on chip with fewer bits than what is stored in its place.
 
         Examples
         --------
@@ -81,8 +81,6 @@ class Followed(NamedTuple):
         stored = [tensors[v] for v, then in zip(self.made, after) if v in self.leaving or then in mixed]
         bits, again = max((t.bits for t in stored), default=0), sum(t.size_bytes for t in stored)
         if self.result in on_chip and bits > tensors[self.result].bits:
-            return None
-        if mixed and max(bits, tensors[self.result].bits) > 8 * loops.bits.sum_bytes:
             return None
         positions = loops.rows.windows * loops.columns.windows
         read = sum(positions * row_bytes(tensors[u].channels, tensors[u].bits) for u, _ in self.others)
@@ -160,6 +158,9 @@ def followed(network: Network, layers: Sequence[int], links: Links | None = None
     if later.intersection(others) or len({*others}) < len(others):
         return None
     leaving = tuple(v for v in made[:-1] if network.is_output[v] or {*network.consumers[v]} - {*layers})
+    if any(network.layers[v].op not in JOIN_OPS for v in made[1:]):  # which pass again where sums have been
+        if max(network.tensors[v].bits for v in made) > 8 * -(-first.bits.sums // 8):
+            return None
     found = tuple(Other(u, u in gates) for u in others)
     return Followed(tuple(layers), links, leaving, operands, found)
 
