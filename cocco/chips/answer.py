@@ -32,7 +32,7 @@ COLUMNS = (
 
 
 class Nearest(NamedTuple):
-    """The machine and memory that come nearest to the limits, by bounds: no plan there comes nearer."""
+    """The machine and memory that come nearest to the limits of area, price, time and load, by bounds."""
 
     chip: str
     memory_bytes: int
@@ -179,7 +179,9 @@ def _nearest(search: Search) -> Nearest | None:
     if not found:
         return None
     factor, limit, pair = min(found, key=lambda each: (each[0], each[2].accelerator.buffer_bytes, each[2].chip))
-    return Nearest(search.chips[pair.chip].name, pair.accelerator.buffer_bytes, limit or pair.why, factor)
+    if factor <= 1:  # only what plans take is too much, and how much is not known
+        return None
+    return Nearest(search.chips[pair.chip].name, pair.accelerator.buffer_bytes, limit, factor)
 
 
 def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:

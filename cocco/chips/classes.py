@@ -36,7 +36,7 @@ from workloads.network.network import Network
 PAPER = Technology()
 TIMED = (
     "dram_bytes_per_cycle", "clock_ghz", "crossbar_bytes_per_cycle", "dram_kind", "dram_background_mw",
-    "dram_channels", "channel_gb_per_s", "logic", "sram_bytes_per_cycle", "clock",
+    "dram_channels", "channel_gb_per_s", "logic", "sram_bytes_per_cycle",
 )  # fmt: skip  #: fields of the technology that no byte and no energy of a byte depends on
 PRICES = (
     "dram_pj_per_byte", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj", "crossbar_pj_per_byte",

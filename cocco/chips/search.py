@@ -141,6 +141,8 @@ class Search:
             while heap and heap[0][0] < self._below and self.unproven < UNPROVEN:
                 _, n = heapq.heappop(heap)
                 pair = self.pairs[n]
+                if pair.step == DONE:  # it was answered in place of another
+                    continue
                 looks += 1
                 tell("chips", looks, len(self.pairs), "looks at pairs", best=self.least, bound=pair.bound)
                 self._look(pair)

@@ -27,7 +27,7 @@ class Shift(NamedTuple):
     number: str
     factor: float
     chip: str  #: the one to choose then
-    memory_bytes: int
+    memory_bytes: int | None
     regret: float | None  #: share that the recommended one costs more then; None where it breaks a limit
 
 
@@ -42,11 +42,14 @@ def shifts(search: Search) -> tuple[Shift, ...]:
         chips = [chip._replace(machine=_changed(chip.machine, name, factor)) for chip in search.chips]
         if all(new.machine == old.machine for new, old in zip(chips, search.chips)):
             continue
-        again = replace(search, chips=chips, classes=_classes(search, chips), pairs=[], best=None, answers=0)
+        again = replace(
+            search, chips=chips, classes=_classes(search, chips), pairs=[], best=None, answers=0, unproven=0
+        )
         again.run()
         if again.is_stopped:
             raise KeyboardInterrupt
         if again.best is None:
+            found.append(Shift(name, factor, "none within the limits", None, None))
             continue
         ours = chips[best.chip].machine.with_buffers(**dict(zip(chips[best.chip].buffers, best.sizes)))
         own = again.answered.priced(ours, best.answer.plans)

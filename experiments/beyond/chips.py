@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 import cocco
 import workloads
-from cocco.output.pictures.style import FILLS, MORE_FILLS
+from cocco.output.pictures.style import FILLS, stack
 from experiments.common import command
 from experiments.common.drawing import panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
@@ -55,19 +55,13 @@ def plot(table: pandas.DataFrame) -> Figure:
     """Return a panel per network: for each budget the area by what takes it, with the latency on top."""
     names = list(dict.fromkeys(table["network"]))
     figure, axes = panels(1, len(names), max(4.8, 2.1 * len(names)), 3.4)
-    fills = [*FILLS, *MORE_FILLS]
     for each, name in zip(axes, names):
         own = table[table["network"] == name].dropna(subset=["area_mm2"])
-        bottom = [0.0] * len(own)
-        for part, fill in zip(PARTS, fills):
-            heights = own[f"{part}_mm2"].tolist()
-            each.bar(range(len(own)), heights, 0.7, bottom=bottom, label=part, color=fill.colour, hatch=fill.hatch,
-                     edgecolor="black", linewidth=0.5)  # fmt: skip
-            bottom = [low + height for low, height in zip(bottom, heights)]
-        for i, (height, ms) in enumerate(zip(bottom, own["latency_ms"])):
+        stack(each, {part: own[f"{part}_mm2"].tolist() for part in PARTS}, FILLS)
+        for i, (height, ms) in enumerate(zip(own["area_mm2"], own["latency_ms"])):
             each.annotate(f"{ms:.3g} ms", (i, height), ha="center", va="bottom", fontsize=8)
         each.set_xticks(range(len(own)), [f"{budget:g}" for budget in own["budget_mm2"]])
-        each.set_ylim(top=1.15 * max(bottom, default=1.0))
+        each.set_ylim(top=1.15 * max(own["area_mm2"], default=1.0))
         each.set_xlabel("at most (mm2)")
         each.set_title(title(name), size=10)
     axes[0].set_ylabel("chip (mm2)")

@@ -10,6 +10,7 @@ import pytest
 
 import cocco as library
 import workloads
+from cocco.chips.sensitivity import is_firm
 from cocco.effort.status import Interrupted
 from simulator import Machine, Technology, evaluate
 from simulator.chip.logic import NVDLA
@@ -133,6 +134,19 @@ def test_the_largest_and_the_smallest_array_win_where_nothing_asks_otherwise():
     assert any("costs anything here" in each for each in found.remarks)
     numbers = {row["pe"]: row["least"] for row in found.machines}
     assert len(set(numbers.values())) == 3  # each array has its own latency
+
+
+def test_a_number_that_leaves_no_chip_is_named_and_makes_none_firm():
+    machine = Machine(technology=Technology(logic=NVDLA))
+    found = library.explore_chips(
+        workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, machine=machine, keep="none", limits={"area": 2.2},
+        space=library.SharedBuffer(512 * 2**10, 512 * 2**10, 1024), sensitivity=True,
+    )  # fmt: skip
+    shifts = {(each.number, each.factor): each for each in found.shifts}
+    assert found.status == "optimal" and not is_firm(found.shifts)
+    lost = shifts["mm2 of a MAC", 2.0]
+    assert (lost.chip, lost.memory_bytes, lost.regret) == ("none within the limits", None, None)
+    assert shifts["energy of a DRAM byte", 2.0].regret == 0
 
 
 def test_an_interrupt_keeps_what_there_is():

@@ -97,7 +97,7 @@ def _shifts(found: ChipsAnswer) -> str:
             each.number,
             f"x {each.factor:g}",
             each.chip,
-            capacity(each.memory_bytes),
+            _text(each.memory_bytes, capacity),
             "breaks a limit" if each.regret is None else f"{100 * each.regret:.2f} %",
         )
         for each in found.shifts
