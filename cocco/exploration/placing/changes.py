@@ -21,7 +21,7 @@ from workloads.network.network import Network
 Groups = list[tuple[int, ...]]
 
 
-def replanned(network: Network, before: Partition, after: Partition) -> Moved:
+def replanned(network: Network, before: Partition, after: Partition, how: str) -> Moved:
     """Return the description of steps that were solved again: the first and the last that differ."""
     old, new = list(zip(before.subgraphs, _kept_beyond(before))), list(zip(after.subgraphs, _kept_beyond(after)))
     same = [0, 0]
@@ -29,7 +29,7 @@ def replanned(network: Network, before: Partition, after: Partition) -> Moved:
         while same[i] < min(len(a), len(b)) - same[0] * i and a[same[i]] == b[same[i]]:
             same[i] += 1
     first, last = before.names[same[0]][0], before.names[len(old) - same[1] - 1][-1]
-    text = f"what runs from {first!r} to {last!r} is planned again in less room, at no more cost"
+    text = f"what runs from {first!r} to {last!r} is planned again {how}"
     return Moved(network.name, "replanned", None, first, text)
 
 

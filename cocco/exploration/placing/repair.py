@@ -5,21 +5,23 @@ Our choice: the search prices bytes, and if tensors are kept over several steps 
 no more (slack.py). Then the first few steps are found that lack addresses although all earlier steps have them. Every
 plan that differs by one move in these is priced by the simulator; they are tried for addresses up to there, cheapest
 first. If none has them, the repair continues from the plan whose lowest packing exceeds the memory least. The repair
-runs with and without the start in less room, and the cheaper plan is taken. If no plan with addresses is found, the
-plan stays as it was.
+runs with and without the start in less room, and the cheaper plan is taken; if it costs more than the plan did, the
+repair runs again from the cheapest plan without nests, which may cost as little. If no plan with addresses is found,
+the plan stays as it was.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from cocco.allocation.address_map import AddressMap, map_of
 from cocco.allocation.windows import Windows, clip
-from cocco.bounds.cheapest import step_totals
+from cocco.bounds.cheapest import cheapest_plans, step_totals
 from cocco.candidates.rounding import SAME
-from cocco.effort.budgets import MOVE_LOOKS, TRY_NODES
+from cocco.effort.budgets import MOVE_LOOKS, SLACK_STEPS, TRY_NODES
 from cocco.exploration.answers.moved import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
 from cocco.exploration.placing.slack import ROOM_SHARES, Slack
@@ -64,8 +66,7 @@ class Repair:
             return plan, (), found
         answer: Repaired = plan, (), found
         least, most = math.inf, self.cost(plan)
-        tight, moves = self._tightened(plan)
-        for start, before in ((tight, moves), (plan, [])) if moves else ((plan, []),):
+        for start, before in self._starts(plan):
             each = self._changed(start, before)
             cost = math.inf if each is None else self.cost(each[0])
             if each is not None and cost < least:
@@ -74,6 +75,24 @@ class Repair:
             if least <= most:
                 break
         return answer
+
+    def _starts(self, plan: Partition) -> Iterator[tuple[Partition, list[Moved]]]:
+        """Yield the plans to change, and the moves to them, as long as they are asked for."""
+        tight, moves = self._tightened(plan)
+        if moves:
+            yield tight, moves
+        yield plan, []
+        other = self._without_nests()
+        if other is not None and _key(other) != _key(plan):
+            yield other, [replanned(self.network, plan, other, "without nests")]
+
+    def _without_nests(self) -> Partition | None:
+        """Return the cheapest plan of held subgraphs and single layers; None if it costs more than what is known."""
+        if self.accelerator.plans == "paper":
+            return None
+        paper = replace(self.problem, accelerator=replace(self.accelerator, plans="paper"))
+        found = cheapest_plans(paper, max_steps=SLACK_STEPS, below=self.most)
+        return None if found.partitions is None else found.partitions[0]
 
     def _changed(self, plan: Partition, before: list[Moved]) -> Repaired | None:
         """Return a plan with addresses, reached by the cheapest changes one after another; None if none was found."""
@@ -107,7 +126,7 @@ class Repair:
                 found = slack.tightened(plan, open_[1], share)
                 if found is None or self.cost(found) > most:
                     break
-                moves.append(replanned(self.network, plan, found))
+                moves.append(replanned(self.network, plan, found, "in less room, at no more cost"))
                 plan = found
         return plan, moves
 

@@ -34,7 +34,7 @@ def test_a_plan_in_less_room_costs_no_more_and_runs(metric: Metric):
         found += 1
         assert cost(network, new, chip, metric) <= cost(network, plan, chip, metric) * (1 + 1e-12)
         assert verify(network, new, chip).verified
-        said = replanned(network, plan, new)
+        said = replanned(network, plan, new, "in less room, at no more cost")
         assert said.what == "replanned" and said.layer in {layer.name for layer in network.layers}
     assert found > 5
 
@@ -45,7 +45,7 @@ def test_steps_that_differ_are_named():
     plan = Partition.layerwise(network)
     reader = next(v for v, read in enumerate(network.producers) if 0 in read)
     kept = Partition.from_ids(network, plan.subgraphs, plan.metric, [(0, *sorted((at(plan, 0), at(plan, reader))))])
-    said = replanned(network, plan, kept)
+    said = replanned(network, plan, kept, "in less room, at no more cost")
     assert said.layer == network.layers[0].name and "in less room, at no more cost" in said.text
 
 
