@@ -1,7 +1,7 @@
 """Partition, order and kept intervals together, proven cheapest: A* over what has run and what stays on chip.
 
 A state is the set of layers that have run, closed under producers, and the tensors that are kept beyond the last step,
-each in one of two ways, as in decode.py:
+each in one of two ways:
 
     unwritten   DRAM has no copy, so it stays until its last reader
     written     DRAM has one; it stays until its next reader, and may be dropped there
@@ -102,7 +102,7 @@ def plan_of(way: Way, limits: Limits) -> ExactPlan:
 
 def spans_beyond(kept: list[list[int]]) -> tuple[Span, ...]:
     """Return the intervals of the tensors that are kept beyond each step."""
-    trail = START.trail
+    trail = START
     for tensors in kept:
         trail = Trail(bits(tuple(tensors)), trail)
     return spans_of(trail)

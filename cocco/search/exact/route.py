@@ -28,7 +28,7 @@ class Route(NamedTuple):
     @property
     def spans(self) -> tuple[Span, ...]:
         """The intervals: (tensor, first step, last step), ascending."""
-        trail = START.trail
+        trail = START
         for kept in self.kept:
             trail = Trail(kept, trail)
         return spans_of(trail)

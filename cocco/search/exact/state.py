@@ -1,4 +1,4 @@
-"""One state of the dynamic program over kept tensors, and the intervals of the way to it."""
+"""The intervals of a way to a state of a dynamic program over kept tensors, and sets of tensors."""
 
 from __future__ import annotations
 
@@ -15,46 +15,7 @@ class Trail(NamedTuple):
     before: Trail | None
 
 
-class State(NamedTuple):
-    """What is kept, and the bytes moved on the way; sets of tensors are integers with a bit for each."""
-
-    unwritten: int  #: kept, without a copy in DRAM
-    written: int  #: kept, with a copy in DRAM
-    bytes: int  #: kept
-    moved: int  #: bytes across DRAM so far
-    held: int  #: kept bytes, summed over the steps so far
-    trail: Trail
-
-    @property
-    def kept(self) -> int:
-        """The tensors that are kept."""
-        return self.unwritten | self.written
-
-    @property
-    def cost(self) -> tuple[int, int]:
-        """The sort key of ways to a state: smaller is better."""
-        return self.moved, self.held
-
-    def keep(self, unwritten: int, written: int, whole: int) -> State:
-        """Return the state with one more tensor kept, in one of the two ways."""
-        return self._replace(
-            unwritten=self.unwritten | unwritten, written=self.written | written, bytes=self.bytes + whole
-        )
-
-    def drop(self, bit: int, whole: int) -> State:
-        """Return the state with one tensor less."""
-        return self._replace(unwritten=self.unwritten & ~bit, written=self.written & ~bit, bytes=self.bytes - whole)
-
-    def ran(self) -> State:
-        """Return the state once a step has run next to the kept tensors."""
-        return self._replace(held=self.held + self.bytes)
-
-    def passed(self) -> State:
-        """Return the state after a step."""
-        return self._replace(trail=Trail(self.kept, self.trail))
-
-
-START = State(0, 0, 0, 0, 0, Trail(0, None))
+START = Trail(0, None)  #: nothing has run
 
 
 def spans_of(trail: Trail) -> tuple[Span, ...]:

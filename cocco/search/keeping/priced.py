@@ -1,9 +1,8 @@
-"""The kept intervals that make given steps in a given order cheapest: decode.py's dynamic program with real prices.
+"""The kept intervals that make given steps in a given order cheapest: a dynamic program over the steps.
 
-decode.py saves DRAM bytes. But a step may cost more next to kept tensors: less room means smaller tiles, or a loop
-order that reads again. So here each step is priced as it runs, in the metric of the question, and the states are those
-of the exact search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what
-crosses DRAM.
+Kept tensors save DRAM bytes, but a step may cost more next to them: less room means smaller tiles, or a loop order that
+reads again. So each step is priced as it runs, in the metric of the question, and the states are those of the exact
+search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what crosses DRAM.
 """
 
 from __future__ import annotations
@@ -15,8 +14,8 @@ from typing import NamedTuple
 from cocco.search.exact.question import Group, KeepQuestion, KeptStep
 from cocco.search.exact.state import START, Trail, bits, spans_of
 from cocco.search.keeping.beam import narrow
-from cocco.search.keeping.problem import made_and_read
-from simulator.partition.intervals import Span
+from simulator.partition.intervals import Span, Uses
+from workloads.network.network import Network
 
 SPREAD = 8  #: times as many while a step drops tensors one after the other; our choice: the paper's networks have 4
 WIDTH = 500  #: states that go on, at most; our choice: exact on narrow networks, at most some seconds on the wide ones
@@ -60,7 +59,7 @@ def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int
     width: the most states to continue with; None: all, so the answer is exact.
     """
     table = _Table(question, groups)
-    ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, START.trail)], True
+    ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, START)], True
     for step in range(len(groups)):
         for expand, tensors in ((table.load, table.read[step]), (table.make, table.made[step])):
             for tensor in tensors:
@@ -174,3 +173,20 @@ def _distinct(ways: Iterable[_Way]) -> list[_Way]:
         if key not in best or way.cost < best[key].cost:
             best[key] = way
     return list(best.values())
+
+
+def made_and_read(
+    network: Network, subgraphs: Sequence[Sequence[int]]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Return per step the tensors that it makes and a later step reads, and those that it reads from elsewhere."""
+    uses = Uses(network, subgraphs)
+    made: list[list[int]] = [[] for _ in subgraphs]
+    read: list[list[int]] = [[] for _ in subgraphs]
+    for tensor in range(len(network.tensors)):
+        steps = uses.reads(tensor)
+        maker = uses.made(tensor)
+        if steps and maker is not None:
+            made[maker].append(tensor)
+        for step in steps:
+            read[step].append(tensor)
+    return tuple(map(tuple, made)), tuple(map(tuple, read))
