@@ -16,6 +16,7 @@ from cocco.allocation.address_map import map_of
 from cocco.allocation.conflict import Packing
 from cocco.allocation.windows import clip
 from cocco.bounds.cheapest import keep_question, near_graph
+from cocco.candidates.sets import members
 from cocco.effort.budgets import GRAPH_STEPS, NEXT_LOOKS, PACKING
 from cocco.exploration.placing.bans import Column, Ways
 from cocco.problem.names import EngineName
@@ -23,7 +24,6 @@ from cocco.problem.problem import Problem
 from cocco.search.exact.exact import spans_beyond
 from cocco.search.exact.plans_below import Near, NearStep
 from cocco.search.exact.question import KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.exact.state import members
 from simulator.allocation.judge import Buffer
 from simulator.model.buffer_plan import plan_buffers, round_up
 from simulator.model.kept import Kept, Reserved

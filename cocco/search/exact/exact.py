@@ -36,10 +36,11 @@ import math
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
+from cocco.candidates.sets import bits, members
 from cocco.effort.budgets import MAX_SETS, MAX_STATES, MAX_STEPS
 from cocco.search.exact.moves import Ceiling, Memo, Moves, OutOfBudgetError
 from cocco.search.exact.question import Group, KeepQuestion
-from cocco.search.exact.state import START, Trail, bits, members, spans_of
+from cocco.search.exact.state import START, Trail, spans_of
 from cocco.search.exact.window import (
     FOUND,
     GROWTH,

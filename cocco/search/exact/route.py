@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from cocco.candidates.sets import bits, members
 from cocco.search.exact.question import Group, KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.exact.state import START, Trail, bits, members, spans_of
+from cocco.search.exact.state import START, Trail, spans_of
 from cocco.search.exact.window import Place, Way, Window
 from simulator.partition.intervals import Span
 

@@ -1,10 +1,10 @@
-"""The intervals of a way to a state of a dynamic program over kept tensors, and sets of tensors."""
+"""The intervals of a way to a state of a dynamic program over kept tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
+from cocco.candidates.sets import members
 from simulator.partition.intervals import Span
 
 
@@ -32,19 +32,3 @@ def spans_of(trail: Trail) -> tuple[Span, ...]:
         spans += [(tensor, begun[tensor], step) for tensor in members(known & ~kept)]
         known = kept
     return tuple(sorted(spans))
-
-
-def bits(tensors: tuple[int, ...]) -> int:
-    """Return a set of tensors as an integer."""
-    found = 0
-    for tensor in tensors:
-        found |= 1 << tensor
-    return found
-
-
-def members(found: int) -> Iterator[int]:
-    """Yield the tensors of such a set, ascending."""
-    while found:
-        low = found & -found
-        yield low.bit_length() - 1
-        found ^= low

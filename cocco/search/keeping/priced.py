@@ -11,8 +11,9 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cocco.candidates.sets import bits
 from cocco.search.exact.question import Group, KeepQuestion, KeptStep
-from cocco.search.exact.state import START, Trail, bits, spans_of
+from cocco.search.exact.state import START, Trail, spans_of
 from cocco.search.keeping.beam import narrow
 from simulator.partition.intervals import Span, Uses
 from workloads.network.network import Network

@@ -39,11 +39,11 @@ from cocco.bounds.prices.tolls import (
 )
 from cocco.bounds.staircase import Staircase, Step, forced_step, no_limit
 from cocco.candidates.genome import connected_parts
+from cocco.candidates.sets import members
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.exact.question import KeptStep
-from cocco.search.exact.state import members
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph

@@ -10,10 +10,10 @@ import workloads
 from cocco.bounds.cheapest import keep_question
 from cocco.bounds.floors.elsewhere import bytes_beside, sums_of
 from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.candidates.sets import bits, members
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.moves import Memo, Moves
 from cocco.search.exact.question import KeptStep
-from cocco.search.exact.state import bits, members
 from cocco.search.exact.window import Limits, all_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
