@@ -49,7 +49,7 @@ from simulator.accelerator import Accelerator
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.model.subgraph.tiling import derive_tiles
 from simulator.partition.steps import steps_with
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
@@ -104,11 +104,7 @@ def test_no_bound_is_above_the_cheapest_plan_in_any_memory():
     assert sum(count for count, _ in counts) > 30 and sum(better for _, better in counts) > 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_no_bound_is_above_the_cheapest_plan_on_thousands(part: int):
-    for seed in range(50_000 + 300 * part, 50_300 + 300 * part):
-        check_space(seed)
+test_no_bound_is_above_the_cheapest_plan_on_thousands = over_seeds(check_space, 50_000, 53_000, 300)
 
 
 def random_tolls(rng: random.Random, pairs: Pairs, tensors: Tensors) -> Tolls:
@@ -170,11 +166,7 @@ def test_no_plan_pays_more_than_it_moves():
     assert sum(even for _, even in counts) > 200
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(20_000, 25_000))
-def test_no_plan_pays_more_than_it_moves_on_thousands(seeds):
-    for seed in seeds:
-        check_plans(seed)
+test_no_plan_pays_more_than_it_moves_on_thousands = over_seeds(check_plans, 20_000, 25_000)
 
 
 def test_a_budget_that_is_too_large_is_met_by_a_plan():
@@ -313,11 +305,7 @@ def test_no_step_pays_less_than_the_oracle_says():
     assert several > 50 and alone > 50 and beyond > 10
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_step_pays_less_on_thousands(part: int):
-    for seed in range(60_000 + 500 * part, 60_500 + 500 * part):
-        check_steps(seed)
+test_no_step_pays_less_on_thousands = over_seeds(check_steps, 60_000, 62_000, 500)
 
 
 def check_joins(seed: int) -> int:
@@ -470,8 +458,4 @@ def test_no_bound_in_scopes_is_above_the_optimum_of_thousands(part: int, monkeyp
         check_forks(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_bound_is_above_the_optimum_of_thousands(part: int):
-    for seed in range(80_000 + 500 * part, 80_500 + 500 * part):
-        check_forks(seed)
+test_no_bound_is_above_the_optimum_of_thousands = over_seeds(check_forks, 80_000, 82_000, 500)

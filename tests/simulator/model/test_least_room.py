@@ -14,6 +14,7 @@ from simulator.model.layer.least_room import Need, can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import Technology
 from tests.helpers.every_order import every_plan
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
@@ -104,11 +105,7 @@ def test_a_layer_runs_where_its_least_room_is_and_nowhere_else():
         check_random(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_layers_run_where_their_least_room_is(part):
-    for seed in range(500 * part, 500 * (part + 1)):
-        check_random(seed)
+test_many_layers_run_where_their_least_room_is = over_seeds(check_random, 0, 5_000, 500)
 
 
 def test_no_plan_of_any_size_holds_less():
