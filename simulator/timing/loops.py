@@ -26,24 +26,9 @@ REMEMBERED = 256  #: layers whose stages are kept, of several plans of a network
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
     """Return the stages of a layer run by a plan: those of the core with the most, with what all cores move.
 
-    Parameters
-    ----------
-    layer : LoopLayer
-        From `simulator.model.layer.loops.loop_layer`.
-    plan : LoopPlan
-        How it runs.
-    v : int
-        Its id.
-    compute_slots : int
-        How long it computes, in slots: spread over the stages by the outputs made and the inputs of their reduction.
-    most : int
-        The most stages: if there are more steps, adjacent steps form one stage.
-
-    Returns
-    -------
-    Course
-        Bytes add up to those of the plan, computing to compute_slots. Weights that are loaded once and stay come in the
-        first stage.
+    Bytes add up to those of the plan, computing to compute_slots, which are spread over the stages by the outputs
+    made and the inputs of their reduction. Weights that are loaded once and stay come in the first stage. most: the
+    most stages: if there are more steps, adjacent steps form one stage.
 
     Examples
     --------
