@@ -14,10 +14,9 @@ from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.course import Course, Stage
 from simulator.timing.layer.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
-from simulator.timing.layer.attention import attention_moves
+from simulator.timing.layer.attention import attention_moves, heads_moves
 from simulator.timing.layer.chain import chain_moves
 from simulator.timing.layer.dense import dense_moves
-from simulator.timing.layer.heads import heads_moves
 from simulator.timing.layer.nest import Moves, Term
 
 REMEMBERED = 256  #: layers whose stages are kept, of several plans of a network; our choice: some tens of MB at most

@@ -19,9 +19,8 @@ from cocco.output.folders.written.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.plans.schedule import schedule_text
 from cocco.scheduling.answer import ScheduleResult
-from cocco.scheduling.checked import checked
 from cocco.scheduling.question import METHODS, ORDERS
-from cocco.scheduling.schedule import schedule
+from cocco.scheduling.schedule import checked, schedule
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 

@@ -10,7 +10,7 @@ from math import prod
 import pytest
 
 from simulator.model.layer.loops import Axis, in_flight, meet
-from simulator.timing import course, loops
+from simulator.timing import loops
 from simulator.timing.layer import nest, passes
 from simulator.timing.layer.nest import Nest
 from simulator.timing.layer.passes import block_rows, rows_poured, tiles_pass
@@ -46,7 +46,7 @@ def test_tiles_and_rows_are_those_that_the_closed_forms_count(seed):
     assert [sum(each) for each in blocks] == list(found.met) and [len(each) for each in blocks] == list(found.outputs)
 
 
-@pytest.mark.parametrize("module", [course, loops, nest, passes])
+@pytest.mark.parametrize("module", [loops, nest, passes])
 def test_the_examples_of_the_pages_run(module):
     found = doctest.testmod(module)
     assert found.attempted and not found.failed

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import workloads
 from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.problem.problem import on_hardware
-from cocco.search.keeping.beam import narrow
-from cocco.search.keeping.priced import priced_intervals
+from cocco.search.keeping.priced import narrow, priced_intervals
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.partition.intervals import Span, Uses
 from tests.helpers.many_alike import many
