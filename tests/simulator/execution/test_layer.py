@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from importlib import import_module
 
@@ -311,11 +310,3 @@ def test_a_wrong_output_and_one_that_is_never_made_are_found(monkeypatch):
     monkeypatch.setattr(dense, "sweep", lambda *given: list(tiles(*given))[:-1])
     with pytest.raises(Miss):
         run_layer(same(), 0, plan, PLENTY)
-
-
-@pytest.mark.parametrize(
-    "name", [*(f"common.{name}" for name in ("plan", "windows", "sweeps", "statistics")), "value.dense", "run", "count"]
-)
-def test_the_examples_run(name):
-    found = doctest.testmod(import_module(f"simulator.execution.layer.{name}"))
-    assert found.attempted and not found.failed

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 
 import pytest
 
 import workloads
-from simulator.model.layer import least_room as page
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import Need, can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
@@ -129,8 +127,3 @@ def test_layers_of_networks(name, most):
         least = least_room(layer, True).activation
         assert has_plan(layer, Room(least, None), "bands") and not has_plan(layer, Room(least - 1, None), "bands")
     assert max(least_room(layer, True).activation for layer in layers) == most
-
-
-def test_the_example_of_the_page_runs():
-    found = doctest.testmod(page)
-    assert found.attempted and not found.failed
