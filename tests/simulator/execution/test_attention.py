@@ -9,19 +9,18 @@ import pytest
 import workloads
 from simulator import Accelerator, MiB, Partition, evaluate
 from simulator.execution import verify
-from simulator.execution.claims import plan_of
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan, judge
+from simulator.execution.judge import judge
 from simulator.execution.layer import count_layer, run_layer
-from simulator.metrics import METRIC_NAMES
-from simulator.model.kept import Kept, Reserved
+from simulator.model.kept import Kept
 from simulator.model.layer.cheapest import Room
 from simulator.model.layer.loops import loop_layer
 from simulator.model.priced import price_partition
-from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
+from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.every_order import every_plan
+from tests.helpers.judged import layer_with_tensors_on_chip
 from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_kept import random_kept_plan
@@ -83,26 +82,7 @@ def test_values_run_beside_rows_that_are_on_chip():
 @pytest.mark.parametrize("seed", range(150))
 def test_every_number_of_a_product_is_what_is_counted(seed):
     rng = random.Random(seed)
-    network, batch = random_attention_product(rng), rng.choice((1, 1, 2, 3))
-    inputs = sorted(set(network.operands[0]))
-    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.5)
-    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
-    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
-    rules = PricingRules(
-        Geometry(network), Accelerator(shared_buffer=1, batch=batch), "exact", rng.choice(METRIC_NAMES)
-    )
-    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
-    chip = Accelerator(shared_buffer=int(10 ** rng.uniform(1.2, 4.5)) + reserved.size_bytes, batch=batch)
-    rules = PricingRules(Geometry(network), chip, "exact", rules.metric)
-    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
-    price = model.price(chip.activation_capacity, 0, reserved)
-    if isinstance(price, Shortage):
-        return
-    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
-    assert not counted.miss
-    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
-    regions = model.residency(price).regions.values()
-    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+    layer_with_tensors_on_chip(random_attention_product(rng), rng)
 
 
 @pytest.mark.parametrize("seed", range(60))

@@ -10,10 +10,8 @@ import pytest
 import workloads
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
-from simulator.execution.claims import plan_of
 from simulator.execution.count.miss import Miss
-from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan, judge
+from simulator.execution.judge import judge
 from simulator.execution.layer import LayerPlan, count_layer, run_layer, run_scaled
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded
@@ -24,11 +22,10 @@ from simulator.execution.layer.value import attention as page
 from simulator.execution.layer.value.attention import attended, run_attention
 from simulator.execution.layer.value.running import FLOATS
 from simulator.mapping import Enumerate
-from simulator.metrics import METRIC_NAMES
-from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
+from tests.helpers.judged import layer_with_tensors_on_chip
 from tests.helpers.layer_plans import claim_of, loops_of, random_lies, some_plans
 from tests.helpers.random_attention import random_attention_in_blocks, random_decoder
 from tests.helpers.random_kept import random_kept_plan
@@ -102,25 +99,7 @@ def test_floats_in_blocks_are_a_plain_softmax(seed):
 @pytest.mark.parametrize("seed", range(150))
 def test_every_number_of_an_attention_is_what_is_counted(seed):
     rng = random.Random(seed)
-    network, batch = random_attention_in_blocks(rng), rng.choice((1, 1, 2, 3))
-    inputs = sorted(set(network.operands[0]))
-    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.4)
-    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
-    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
-    metric = rng.choice(METRIC_NAMES)
-    rules = PricingRules(Geometry(network), Accelerator(shared_buffer=1, batch=batch), "exact", metric)
-    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
-    chip = Accelerator(shared_buffer=int(10 ** rng.uniform(1.8, 4.5)) + reserved.size_bytes, batch=batch)
-    rules = PricingRules(Geometry(network), chip, "exact", metric)
-    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
-    price = model.price(chip.activation_capacity, 0, reserved)
-    if isinstance(price, Shortage):
-        return
-    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
-    assert not counted.miss
-    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
-    regions = model.residency(price).regions.values()
-    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+    layer_with_tensors_on_chip(random_attention_in_blocks(rng), rng, 0.4, (1.8, 4.5))
 
 
 @pytest.mark.parametrize("seed", range(40))
