@@ -18,7 +18,7 @@ from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
 from cocco.bounds.cheapest import keep_question, step_totals
 from cocco.bounds.floors.forced import Hulls, Traffic
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.parts.joins import slacks_between
@@ -88,7 +88,7 @@ def check_space(seed: int) -> tuple[int, int]:
         return 0, 0
     values = values_by_memory(problem)
     costs = {memory: cost_of(problem, memory, value) for memory, value in values.items()}
-    old, labels = KeptBounds(problem), list(range(problem.size))
+    old, labels = Floors(problem), list(range(problem.size))
     solver, stairs = _Solver(problem, labels), Staircase(problem)
     stairs.climb(math.inf, lambda: 20 - solver.spent, solver.certify, 12)
     for memory, bound in stairs.bound.items():
@@ -361,7 +361,7 @@ def test_what_may_be_maps_or_weights_counts_where_it_costs_less(is_weights):
     space = SeparateBuffers(Range(1024, 4096, 512), Range(640, 4096, 1024))
     problem = over_space(chain(3), space, alpha=3.0, metric="energy", keep="auto")
     at = max(problem.memories)
-    (floor,) = KeptBounds(problem).once
+    (floor,) = Floors(problem).traffic
     maps = Traffic(floor.weights, floor.maps + 1024)
     weights = Traffic(floor.weights + (512 if is_weights else 2048), floor.maps)
     alone = []
@@ -399,7 +399,7 @@ def test_what_a_layer_alone_would_pay_is_no_bound_where_it_may_run_with_others()
     network = dag([[], [0], [0], [1, 2], [1, 2], [3, 4]], size=16)
     problem = on_hardware(network, Accelerator(shared_buffer=1000), metric="ema", keep="auto")
     tensors, costs, whole = tensors_of(problem, may_keep=True), SubgraphCosts(problem), tuple(range(6))
-    once = KeptBounds(problem).least()
+    once = Floors(problem).least()
     assert min(tensors.whole[:5]) > 1000 and costs.costs(whole) == once
     assert KeptPrices(problem, costs, Hulls(problem, costs), tensors).narrow
     assert certify(problem, whole, SHORT).lower_bound == once
@@ -421,7 +421,7 @@ def check_forks(seed: int) -> tuple[bool, bool]:
     except ValueError:  # some layer does not run
         return False, False
     problem = on_hardware(network, machine, metric=metric, keep="auto")
-    bound, once = certify(problem, range(count), SHORT).lower_bound, KeptBounds(problem).least()
+    bound, once = certify(problem, range(count), SHORT).lower_bound, Floors(problem).least()
     assert best.status != "optimal" or bound <= best.cost * (1 + 1e-12), seed
     return best.cost > once * (1 + 1e-9), bound > once * (1 + 1e-9)
 
