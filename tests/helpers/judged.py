@@ -9,7 +9,7 @@ from dataclasses import replace
 from simulator import Accelerator, Partition
 from simulator.execution.claims import plan_of
 from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan
+from simulator.execution.judge import check, count_plan, judge
 from simulator.metrics import METRIC_NAMES
 from simulator.model.cost import price_subgraphs
 from simulator.model.kept import Kept, Reserved
@@ -36,6 +36,16 @@ def judged(network, partition, chip):
         return None
     plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
     return prices, [count_plan(network, chip, plan) for plan in plans]
+
+
+def judged_plan(network, plan, chip, about=None):
+    """Return the prices of a plan, whose every number is what is counted; None where it does not fit."""
+    found = price_the_plan(network, plan, chip)
+    if not found.fits:
+        return None
+    checks, message = judge(network, chip, plan, found.prices)
+    assert not message and not [each for each in checks if each.status == "different"], about
+    return found
 
 
 def random_network_of(seed):

@@ -10,13 +10,11 @@ import pytest
 import workloads
 from simulator import Accelerator, KiB, MiB, Partition, evaluate
 from simulator.execution import verify
-from simulator.execution.judge import judge
 from simulator.metrics import METRIC_NAMES
 from simulator.model.layer.cheapest import Room, cheapest_plan
 from simulator.model.layer.least_room import can_run
-from simulator.model.priced import price_partition
 from simulator.technology import operation_units
-from tests.helpers.judged import layer_with_tensors_on_chip
+from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -55,11 +53,7 @@ def test_every_number_of_a_plan_is_what_is_counted(seed):
         return
     plan = replace(random_kept_plan(network, seed), metric=rng.choice(METRIC_NAMES))
     chip = Accelerator(shared_buffer=rng.choice((1024, 4096, 65536)), batch=rng.choice((1, 2, 3)))
-    found = price_partition(network, plan, chip)
-    if found.fits:
-        checks, message = judge(network, chip, plan, found.prices)
-        assert not message and not [each for each in checks if each.status == "different"]
-        assert verify(network, plan, chip).verified
+    assert judged_plan(network, plan, chip) is None or verify(network, plan, chip).verified
 
 
 def test_weights_of_4_bits_halve_what_a_decode_step_moves_of_them():
@@ -89,12 +83,10 @@ def test_weights_of_experts_in_use_are_loaded_and_counted(seed):
     plan = Partition.from_groups(network, groups, rng.choice(METRIC_NAMES))
     cores, batch = rng.choice((1, 1, 2, 3)), rng.choice((1, 2, 8))
     chip = Accelerator(shared_buffer=int(10 ** rng.uniform(2.5, 4.5)), batch=batch, cores=cores)
-    found = price_partition(network, plan, chip)
-    if found.fits:
+    found = judged_plan(network, plan, chip)
+    if found is not None:
         loaded = sum(price.ema_weight_bytes for price in found.prices)
         assert loaded >= network.in_batch(batch).weight_bytes >= network.weight_bytes
-        checks, message = judge(network, chip, plan, found.prices)
-        assert not message and not [each for each in checks if each.status == "different"]
         assert verify(network, plan, chip).verified
 
 
