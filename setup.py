@@ -16,6 +16,9 @@ GATHERED = Path("build/gathered")  #: the compiled texts; each unit includes tho
 HEAD = re.compile(r"(?:^@.*\n)*^cdef [^()\n:]*?(\w+)\((?:[^()]|\n)*\)[^:\n]*$", re.MULTILINE)
 TYPE = re.compile(r"^(?:cdef struct|ctypedef struct|cdef union) (\w+):", re.MULTILINE)
 CONSTANTS = re.compile(r"^cdef enum:.*\n((?:^ +.*\n)+)", re.MULTILINE)
+NAMES = re.compile(r"^# compiled: (.*(?:\n# .*)*)", re.MULTILINE)  #: of functions with the signatures of the .py
+BY_VALUE = re.compile(r"^cdef struct (\w+):  # by value", re.MULTILINE)  #: the others are passed by pointers
+SCALARS = {"int": "i64", "str": "i64", "bool": "bint", "float": "double", "None": "void"}  #: of Python in C
 #: structs are passed by value, which costs nothing where calls are inlined: without these, loop orders take 1.15 times
 INLINED = (
     "--param large-function-growth=1000 --param large-stack-frame-growth=5000 --param inline-unit-growth=100".split()
@@ -25,15 +28,23 @@ UNITS = sorted(path.as_posix() for path in Path("cocco").rglob("_*.pyx"))
 
 def gather(folder: Path) -> str:
     """Return the compiled text of all parts below a folder: functions of each .pxd with their bodies from the .py."""
-    return "\n".join(part for path in sorted(folder.rglob("*.pxd")) for part in compiled_text(path))
+    paths = sorted(folder.rglob("*.pxd"))
+    values = {name for path in paths for name in BY_VALUE.findall(read(path))}
+    return "\n".join(part for path in paths for part in compiled_text(path, values))
 
 
-def compiled_text(declared: Path) -> Iterator[str]:
+def compiled_text(declared: Path, values: set[str]) -> Iterator[str]:
     """Yield the text of one part: types and helpers are imported from its .pxd, functions get the signatures there."""
     types, source = declared.read_text(encoding="utf-8"), declared.with_suffix(".py")
     text = source.read_text(encoding="utf-8")
     functions = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)}
-    if not HEAD.search(types):  # helpers, whole in the .pxd
+    heads = {match.start(): [(match[1], match[0])] for match in HEAD.finditer(types)}
+    for match in NAMES.finditer(types):
+        named = re.findall(r"\w+", match[1])
+        heads[match.start()] = [
+            (name, signature(functions[name], values) if name in functions else "") for name in named
+        ]
+    if not heads:  # helpers, whole in the .pxd
         return
     yield f"# {source.as_posix()}"
     yield from re.findall(r"^from .* cimport .*$", types, re.MULTILINE)
@@ -42,12 +53,27 @@ def compiled_text(declared: Path) -> Iterator[str]:
         names += re.findall(r"^ +(\w+)", block, re.MULTILINE)
     if names:
         yield f"from {'.'.join(declared.with_suffix('').parts)} cimport {', '.join(names)}"
-    for head in HEAD.finditer(types):
-        if head[1] not in functions:
-            raise SystemExit(f"{declared} declares {head[1]}, which {source} does not define")
-        signature = head[0].strip().replace("cdef ", "cdef inline ", 1)  # structs by value cost nothing where inlined
-        yield f"\n\n{signature}:\n{body(text, functions[head[1]])}"
+    for name, head in (each for at in sorted(heads) for each in heads[at]):
+        if name not in functions:
+            raise SystemExit(f"{declared} declares {name}, which {source} does not define")
+        inlined = head.strip().replace("cdef ", "cdef inline ", 1)  # structs by value cost nothing where inlined
+        yield f"\n\n{inlined}:\n{body(text, functions[name])}"
     yield "\n"
+
+
+def signature(function: ast.FunctionDef, values: set[str]) -> str:
+    """Return the C signature of a function of which all types are numbers or structs, by its annotations."""
+
+    def of(annotation: ast.expr | None) -> str:
+        name = ast.unparse(annotation) if annotation is not None else ""
+        if not (name in SCALARS or name.isidentifier()):
+            raise SystemExit(
+                f"{function.name}: {name or 'a type that is missing'} is no type of C; write its signature"
+            )
+        return SCALARS.get(name) or (name if name in values else f"{name}*")
+
+    taken = ", ".join(f"{of(each.annotation)} {each.arg}" for each in function.args.args)
+    return f"cdef {of(function.returns)} {function.name}({taken}) noexcept nogil"
 
 
 def body(text: str, function: ast.FunctionDef) -> str:

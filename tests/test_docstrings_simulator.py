@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import doctest
+import importlib
 import inspect
+import re
 
 import pytest
 
@@ -14,6 +16,7 @@ import simulator.mapping
 import simulator.schedule
 import simulator.timing
 import workloads
+from docs.rooms import modules
 
 FACES = (
     workloads,
@@ -26,6 +29,13 @@ FACES = (
 )
 PUBLIC = {f"{face.__name__}.{name}": getattr(face, name) for face in FACES for name in face.__all__}
 DOCUMENTED = {name: each for name, each in PUBLIC.items() if inspect.isclass(each) or inspect.isfunction(each)}
+#: files with examples; those of the faces are among them
+INSIDE = [
+    name
+    for name, path in modules().items()
+    if name.startswith(("simulator.", "workloads."))
+    and re.search(r"^ *>>>", path.read_text(encoding="utf-8"), re.MULTILINE)
+]
 
 
 def sections(documented) -> dict[str, str]:
@@ -65,3 +75,9 @@ def test_every_public_function_says_what_it_takes_and_returns(name):
 def test_the_first_line_of_every_docstring_is_one_sentence(name):
     first, *rest = inspect.getdoc(DOCUMENTED[name]).splitlines()
     assert first.endswith(".") and (not rest or not rest[0])
+
+
+@pytest.mark.parametrize("name", INSIDE)
+def test_the_examples_of_a_file_run(name):
+    found = doctest.testmod(importlib.import_module(name))
+    assert found.attempted and not found.failed

@@ -28,7 +28,7 @@ _BUILT_IN = {
     "randwire_b": "randwire",
     "nasnet": "nasnet",
     "densenet121": "densenet",
-    "resnext50": "resnext",
+    "resnext50": "resnet",
     "vit_b16": "vit",
     "transformer_10_20": "transformer",
     "encoder_stack": "transformer",

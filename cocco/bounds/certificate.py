@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 from cocco.bounds.floors.forced import Hulls, Traffic, extras_alone, least_traffic
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.prices.kept_bound import KeptPrices
@@ -111,7 +111,7 @@ class _Solver:
         self.spent += bound.deterministic_time
         self.kept_steps = list(solver.program.known.values())[-MOST_KNOWN:]
         maps, weights = list[Traffic](), list[Traffic]()
-        for row, crosses in zip(KeptBounds(self.problem).once, bound.crossings):
+        for row, crosses in zip(Floors(self.problem).traffic, bound.crossings):
             more = given.accelerator.batch * crosses
             maps.append(Traffic(row.weights, row.maps + more))
             weights.append(Traffic(row.weights + more, row.maps))

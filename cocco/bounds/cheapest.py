@@ -12,6 +12,7 @@ from cocco.bounds.floors.inside import inside_floors
 from cocco.bounds.patterns.interchangeable import kinds_of
 from cocco.bounds.patterns.tables import patterns_of
 from cocco.candidates.rounding import SUMMED
+from cocco.candidates.sets import members
 from cocco.effort.budgets import (
     FAR_OFF,
     FEW_STATES,
@@ -32,7 +33,6 @@ from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.moves import Memo
 from cocco.search.exact.plans_below import Near, graph_of, near_plans
 from cocco.search.exact.question import KeepQuestion, KeptStep, Pattern, sets_of_consumers
-from cocco.search.exact.state import members
 from cocco.search.exact.window import GROWTH, ROUNDS, SLACK, Limits, Place, Way, Window, all_of
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import first_of, twin_of

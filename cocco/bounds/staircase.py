@@ -15,10 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from cocco.bounds.floors.forced import Hulls, Traffic, least_traffic
-from cocco.bounds.floors.least import least_totals
-from cocco.bounds.floors.least_kept import floors_of
+from cocco.bounds.floors.least_kept import Floors
 from cocco.effort.planned import Memory
-from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.model.cost import Totals
@@ -43,8 +41,8 @@ class Staircase:
         self.problem = problem
         self.steps: dict[Memory, Step] = {}
         self.tries: dict[Memory, int] = {}
-        self._floors = floors_of(problem)
-        self.bound = {memory: self._cost(memory, self.totals(memory)) for memory in problem.memories}
+        self._floors = Floors(problem)
+        self.bound = {memory: self._floors.cost(memory) for memory in problem.memories}
 
     @property
     def least(self) -> float:
@@ -70,7 +68,7 @@ class Staircase:
         for memory in self.bound:
             if all(a <= b for a, b in zip(memory, at)):
                 ways = [each for each in (step.traffic, step.otherwise) if each]
-                least = min([self._cost(memory, self._totals(memory, each)) for each in ways])
+                least = min([self._floors.cost(memory, each) for each in ways])
                 self.bound[memory] = max(self.bound[memory], least)
 
     def _next(self, lowest: Memory, best: float) -> Memory | None:
@@ -90,15 +88,7 @@ class Staircase:
 
     def totals(self, memory: Memory) -> list[Totals]:
         """Return totals per network that no plan with a memory undercuts, before any certificate."""
-        return self._totals(memory, self._floors.traffic)
-
-    def _cost(self, memory: Memory, totals: Sequence[Totals]) -> float:
-        objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
-        return objective.cost(objective.value(totals, floor_of(machine)), machine)
-
-    def _totals(self, memory: Memory, traffic: Sequence[Traffic]) -> list[Totals]:
-        machine = self.problem.accelerator_of(memory)
-        return [least_totals(*row, machine) for row in zip(self.problem.rules, traffic, self._floors.buffered)]
+        return self._floors.totals(memory)
 
 
 def forced_step(problem: Problem, memory: Memory) -> Step:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.candidates.genome import Genome
 from cocco.effort.budgets import HARDWARE_STEPS, KEPT_STEPS, KEPT_TOTAL, MAX_STEPS, MEMORIES_STEPS, SECOND_SHARE
 from cocco.effort.effort import Progress
@@ -130,4 +130,4 @@ def _solved(question: Question, proof: Proof) -> Outcome:
 
 def _least(problem: Problem) -> float:
     """Return a cost that no plan with kept tensors undercuts in any memory."""
-    return KeptBounds(problem).least()
+    return Floors(problem).least()

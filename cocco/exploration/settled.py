@@ -19,8 +19,8 @@ from cocco.effort.budgets import FAILURES, KEPT_STEPS
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.front import FrontPoint, with_points
+from cocco.exploration.answers.lacking import Moved
 from cocco.exploration.answers.limited import Limited
-from cocco.exploration.answers.moved import Moved
 from cocco.exploration.answers.result import Result
 from cocco.exploration.answers.second import Second
 from cocco.exploration.constrained import Bounds, Constrained, Plans, budget, least_of_all, plans_of

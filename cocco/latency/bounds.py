@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from cocco.candidates.sets import Cones, members
 from simulator.accelerator import Accelerator
 from simulator.model.rules import PricingRules
-from workloads.network.network import Network
 
 
 class Bound(NamedTuple):
@@ -56,31 +56,21 @@ def late_weights(rules: PricingRules, accelerator: Accelerator) -> Bound | None:
     count = len(network.layers)
     weights, cycles = rules.geometry.weight_bytes, rules.cycles
     shared = accelerator.activation_capacity if accelerator.is_shared else accelerator.weight_capacity
-    capacity, before = shared * accelerator.cores, ancestors(network)
+    capacity, cones = shared * accelerator.cores, Cones(network.producers)
     together = [0] * count  # the layers that may be in a nest with each
     for nest in rules.nests:
         for v in nest:
             together[v] |= sum(1 << w for w in nest)
     best: Bound | None = None
     for u in range(count):
-        upto = [v for v in range(count) if before[u] >> v & 1 or v == u]
+        upto = list(members(cones.up[u]))
         behind = [
             v
-            for v in range(u + 1, count)
-            if before[v] >> u & 1 and not together[u] >> v & 1 and min(rules.most_groups[u], rules.most_groups[v]) == 1
+            for v in members(cones.down[u] ^ 1 << u)
+            if not together[u] >> v & 1 and min(rules.most_groups[u], rules.most_groups[v]) == 1
         ]
         start = max(rate.slots(sum(cycles[v] for v in upto)), sum(weights[v] for v in upto))
         slots = start + max(0, sum(weights[v] for v in behind) - capacity)
         if best is None or slots > best.slots:
             best = Bound(slots, f"weights behind {network.layers[u].name}")
     return best
-
-
-def ancestors(network: Network) -> list[int]:
-    """Return per layer the layers that come before it on a path, as bits."""
-    found = [0] * len(network.layers)
-    for v in range(len(network.layers)):
-        for u in network.producers[v]:
-            if u < len(network.layers):
-                found[v] |= found[u] | 1 << u
-    return found

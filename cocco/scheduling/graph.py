@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from cocco.candidates.sets import Cones, bits
 from simulator.schedule.schedule import Operator, check_operators
 
 
@@ -40,37 +41,31 @@ class Graph:
     @cached_property
     def read_mask(self) -> tuple[int, ...]:
         """The operands of each operator, as a mask."""
-        return tuple(mask_of(operands) for operands in self.reads)
+        return tuple(bits(operands) for operands in self.reads)
 
     @cached_property
     def reader_mask(self) -> tuple[int, ...]:
         """The readers of each tensor, as a mask."""
-        return tuple(mask_of(readers) for readers in self.readers)
+        return tuple(bits(readers) for readers in self.readers)
 
     @cached_property
     def ancestors(self) -> tuple[int, ...]:
         """All that must run before each operator, as a mask."""
-        found: list[int] = []
-        for operands in self.reads:
-            mask = 0
-            for a in operands:
-                mask |= found[a] | 1 << a
-            found.append(mask)
-        return tuple(found)
+        return tuple(mask ^ 1 << o for o, mask in enumerate(self._cones.up))
 
     @cached_property
     def descendants(self) -> tuple[int, ...]:
         """All that must run after each operator, as a mask."""
-        found = [0] * len(self)
-        for o in reversed(range(len(self))):
-            for a in self.reads[o]:
-                found[a] |= found[o] | 1 << o
-        return tuple(found)
+        return tuple(mask ^ 1 << o for o, mask in enumerate(self._cones.down))
+
+    @cached_property
+    def _cones(self) -> Cones:
+        return Cones(self.reads)
 
     @cached_property
     def copied(self) -> int:
         """The tensors of which the host has a copy from the start, as a mask."""
-        return mask_of(i for i, has in enumerate(self.has_copy) if has)
+        return bits(i for i, has in enumerate(self.has_copy) if has)
 
 
 def graph_of(operators: Sequence[Operator], input_has_host_copy: bool = False) -> Graph:
@@ -84,19 +79,3 @@ def graph_of(operators: Sequence[Operator], input_has_host_copy: bool = False) -
         tuple(tuple(index[name] for name in operator.inputs) for operator in operators),
         tuple(operator.is_input and input_has_host_copy for operator in operators),
     )
-
-
-def mask_of(members: Iterable[int]) -> int:
-    """Return the bit mask of these numbers."""
-    mask = 0
-    for member in members:
-        mask |= 1 << member
-    return mask
-
-
-def members(mask: int) -> Iterator[int]:
-    """Yield the numbers in a bit mask, ascending."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Sequence
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, members
+from cocco.candidates.sets import members
+from cocco.scheduling.graph import Graph
 
 Run = tuple[int, int]  #: first and last step of a stay, both included
 

@@ -13,7 +13,7 @@ import cocco
 import workloads
 from cocco.problem.names import Keep
 from experiments.common import command, least_traffic
-from experiments.common.drawing import LINES, panels, title
+from experiments.common.drawing import LINES, over_capacity
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.common.searches import ALPHA, WIDE, method_of
 from experiments.sweep.points import Point
@@ -100,20 +100,10 @@ def recommended(point: Point) -> Point:
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return a panel per network: bytes over capacity of three ways, the floor, and the memories recommended."""
-    names = list(dict.fromkeys(table["network"]))
-    columns = min(3, len(names))
-    lines = -(-len(names) // columns)
-    figure, axes = panels(lines, columns, 3.7 * columns, 2.9 * lines)
-    for each, name in zip(axes, names):
-        _draw(each, table[table["network"] == name])
-        each.set_title(title(name), size=9)
-    for each in axes[len(names) :]:
-        each.set_visible(False)
-    for each in axes[::columns]:
-        each.set_ylabel("off-chip (million bytes)")
-    for each in axes[max(0, len(names) - columns) : len(names)]:
-        each.set_xlabel("one memory (KB)")
-    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure, axes = over_capacity(table, "off-chip (million bytes)")
+    for each, part in axes:
+        _draw(each, part)
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
     figure.suptitle("Bytes across DRAM; vertical lines: the memory that a co-exploration of energy recommends", size=10)
     return figure
 

@@ -11,7 +11,7 @@ import workloads
 from cocco.scheduling.budgets import budgets_of
 from cocco.scheduling.graph import graph_of
 from experiments.common import command, least_traffic
-from experiments.common.drawing import LINES, log_labels, panels, title
+from experiments.common.drawing import LINES, log_labels, over_capacity
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.schedule.operators import operators_of
@@ -51,17 +51,13 @@ def above(table: pandas.DataFrame) -> pandas.DataFrame:
 
 def plot(table: pandas.DataFrame) -> Figure:
     """Return a panel for each network: bytes over capacity, both logarithmic."""
-    names = list(dict.fromkeys(table["network"]))
-    columns = min(3, len(names))
-    rows = -(-len(names) // columns)
-    figure, axes = panels(rows, columns, 3.7 * columns, 2.9 * rows)
+    figure, axes = over_capacity(table, "off-chip (MB)")
     lines = {
         "tiles_bytes": "tiles, nothing kept (Cocco)",
         "tensors_bytes": "whole tensors (COSMA)",
         "kept_bytes": "tiles and kept tensors (ours)",
     }
-    for each, name in zip(axes, names):
-        part = table[table["network"] == name]
+    for each, part in axes:
         for style, (column, label) in zip(LINES, lines.items()):
             known = part[part[column].notna()]
             each.plot(known["bytes"] / KiB, known[column] / 2**20, label=label, markersize=4, **style)
@@ -71,17 +67,10 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.axvspan(part["bytes"].min() / KiB, max(least, part["bytes"].min() / KiB), color="0.93")
         each.set_xscale("log", base=2)
         each.set_yscale("log")
-        each.set_title(title(name), size=9)
         each.xaxis.set_major_formatter("{x:,.0f}")
         log_labels(each.yaxis)
         each.tick_params(which="both", labelsize=7)
-    for each in axes[len(names) :]:
-        each.set_visible(False)
-    for each in axes[::columns]:
-        each.set_ylabel("off-chip (MB)")
-    for each in axes[max(0, len(names) - columns) : len(names)]:
-        each.set_xlabel("one memory (KB)")
-    axes[0].legend(fontsize=7)
+    figure.axes[0].legend(fontsize=7)
     figure.suptitle("All bytes across DRAM; grey: below M_R whole tensors do not fit", size=10)
     return figure
 

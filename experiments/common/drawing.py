@@ -97,43 +97,58 @@ def panels(rows: int, columns: int, width: float, height: float) -> tuple[Figure
     return figure, found
 
 
+def over_capacity(table: pandas.DataFrame, ylabel: str) -> tuple[Figure, list[tuple[Axes, pandas.DataFrame]]]:
+    """Return a picture of a panel per network, three in a row, each with its rows of a table over the capacity."""
+    names = list(dict.fromkeys(table["network"]))
+    columns = min(3, len(names))
+    lines = -(-len(names) // columns)
+    figure, axes = panels(lines, columns, 3.7 * columns, 2.9 * lines)
+    for i, each in enumerate(axes):
+        each.set_visible(i < len(names))
+        if i < len(names):
+            each.set_title(title(names[i]), size=9)
+        if i % columns == 0:
+            each.set_ylabel(ylabel)
+        if len(names) - columns <= i < len(names):
+            each.set_xlabel("one memory (KB)")
+    return figure, [(each, table[table["network"] == name]) for each, name in zip(axes, names)]
+
+
 def bars(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float | None]]) -> dict[str, list[float]]:
     """Draw the bars of each label side by side in each group, "n/a" where there is none, and return their middles."""
-    width = BAR / len(heights)
     middles = {}
-    for i, ((label, values), fill) in enumerate(zip(heights.items(), FILLS)):
-        places = [group + (i - (len(heights) - 1) / 2) * width for group in range(len(groups))]
-        known = [(place, value) for place, value in zip(places, values) if value is not None]
+    for (label, places, known), fill in zip(_in_groups(axes, groups, heights), FILLS):
         axes.bar(
-            [place for place, _ in known], [value for _, value in known], width, label=label, color=fill.colour,
-            hatch=fill.hatch, edgecolor="black", linewidth=0.5,
+            list(known), list(known.values()), BAR / len(heights), label=label, color=fill.colour, hatch=fill.hatch,
+            edgecolor="black", linewidth=0.5,
         )  # fmt: skip
-        for place, value in zip(places, values):
-            if value is None:
-                axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
         middles[label] = places
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_xlim(-0.5, len(groups) - 0.5)
     return middles
 
 
 def dots(axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float | None]]) -> None:
     """Draw a marker for each label in each group, "n/a" where there is none; for log axes, where bars have no foot."""
-    step = BAR / len(heights)
-    for i, ((label, values), style) in enumerate(zip(heights.items(), LINES)):
-        places = [group + (i - (len(heights) - 1) / 2) * step for group in range(len(groups))]
-        known = [(place, value) for place, value in zip(places, values) if value is not None]
+    for (label, _, known), style in zip(_in_groups(axes, groups, heights), LINES):
         axes.plot(
-            [place for place, _ in known], [value for _, value in known], label=label, markersize=5,
-            markeredgecolor="black", markeredgewidth=0.5, **{**style, "linestyle": "none"},
+            list(known), list(known.values()), label=label, markersize=5, markeredgecolor="black",
+            markeredgewidth=0.5, **{**style, "linestyle": "none"},
         )  # fmt: skip
+    for edge in range(1, len(groups)):
+        axes.axvline(edge - 0.5, color="0.85", linewidth=0.6)
+
+
+def _in_groups(
+    axes: Axes, groups: Sequence[str], heights: Mapping[str, Sequence[float | None]]
+) -> Iterator[tuple[str, list[float], dict[float, float]]]:
+    """Yield each label, its places and what is known there; the axes get the groups, and "n/a" where nothing is."""
+    axes.set_xticks(range(len(groups)), groups)
+    axes.set_xlim(-0.5, len(groups) - 0.5)
+    for i, (label, values) in enumerate(heights.items()):
+        places = [group + (i - (len(heights) - 1) / 2) * (BAR / len(heights)) for group in range(len(groups))]
+        yield label, places, {place: value for place, value in zip(places, values) if value is not None}
         for place, value in zip(places, values):
             if value is None:
                 axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set_xlim(-0.5, len(groups) - 0.5)
-    for edge in range(1, len(groups)):
-        axes.axvline(edge - 0.5, color="0.85", linewidth=0.6)
 
 
 def log_labels(axis: Axis) -> None:

@@ -62,16 +62,9 @@ def judge_places(
 ) -> None:
     """Raise Miss unless every byte that a run holds lies in a claimed room, each within its memory and alone.
 
-    Parameters
-    ----------
-    replay : Replay
-        Of the run.
-    kept : sequence of (int, int)
-        Tensor of each kept interval, and the place in this list of the result that takes its bytes over; -1: none.
-    places : iterable of sequences
-        Every room: memory, kind, step, name, start, stop, bytes, address.
-    capacities : mapping of memory to int
-        Bytes of one core.
+    kept: the tensor of each kept interval, and the place in this list of the result that takes its bytes over; -1:
+    none. places: every room, as memory, kind, step, name, start, stop, bytes, address. capacities: bytes of one
+    core.
     """
     claims = [Claim(*each) for each in places]
     for each in claims:

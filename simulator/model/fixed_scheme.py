@@ -22,16 +22,7 @@ def model_in(rules: PricingRules, layers: Iterable[int], scheme: CoreScheme, kep
 class GivenScheme(SubgraphModel):
     """A subgraph that several cores share in one given way, whatever the other ways cost.
 
-    Parameters
-    ----------
-    rules : PricingRules
-        As for any subgraph; at least two cores.
-    layers : iterable of int
-        Ids of the layers that run together.
-    kept : Kept or None
-        What stays on chip.
-    scheme : CoreScheme
-        "channels", "rotated", "held" or "alone".
+    rules: of at least two cores. scheme: "channels", "rotated", "held" or "alone"; else as SubgraphModel.
 
     Examples
     --------

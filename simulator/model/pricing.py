@@ -33,14 +33,8 @@ __all__ = ["OF_LOOPS", "OF_WEIGHTS", "Price", "PricingRules", "Shortage", "Subgr
 class SubgraphModel(Holding):
     """One subgraph under given rules; tilings are derived once and kept.
 
-    Parameters
-    ----------
-    rules : PricingRules
-        Cores, batch, metric, tile rule.
-    layers : iterable of int
-        Ids of the layers that run together.
-    kept : Kept, optional
-        Which of its tensors stay on chip, are loaded and are stored; None where none stays.
+    layers: ids of those that run together. kept: which of its tensors stay on chip, are loaded and are stored; None
+    where none stays.
 
     Examples
     --------

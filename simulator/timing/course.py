@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 
@@ -36,18 +35,3 @@ class Course(NamedTuple):
     def behind_bytes(self) -> int:
         """The most that output rows take in one core while the next stage computes."""
         return max((stage.behind_bytes for stage in self.stages[:-1]), default=0)
-
-
-def spread(total: int, places: Sequence[bool]) -> list[int]:
-    """Return how much of a total each place takes: the marked places share it evenly and exactly.
-
-    Examples
-    --------
-    >>> spread(10, [True, False, True, True])
-    [3, 0, 3, 4]
-    """
-    count, number, found = sum(places), 0, []
-    for is_marked in places:
-        found.append(total * (number + is_marked) // count - total * number // count)
-        number += is_marked
-    return found

@@ -14,10 +14,9 @@ from simulator.model.layer.loop_layer import LoopLayer
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.course import Course, Stage
 from simulator.timing.layer.apart import channels_moves, copy_moves, joined_moves, passing_twice, poured_moves
-from simulator.timing.layer.attention import attention_moves
+from simulator.timing.layer.attention import attention_moves, heads_moves
 from simulator.timing.layer.chain import chain_moves
 from simulator.timing.layer.dense import dense_moves
-from simulator.timing.layer.heads import heads_moves
 from simulator.timing.layer.nest import Moves, Term
 
 REMEMBERED = 256  #: layers whose stages are kept, of several plans of a network; our choice: some tens of MB at most
@@ -26,24 +25,9 @@ REMEMBERED = 256  #: layers whose stages are kept, of several plans of a network
 def loop_course(layer: LoopLayer, plan: LoopPlan, v: int, compute_slots: int, most: int) -> Course:
     """Return the stages of a layer run by a plan: those of the core with the most, with what all cores move.
 
-    Parameters
-    ----------
-    layer : LoopLayer
-        From `simulator.model.layer.loops.loop_layer`.
-    plan : LoopPlan
-        How it runs.
-    v : int
-        Its id.
-    compute_slots : int
-        How long it computes, in slots: spread over the stages by the outputs made and the inputs of their reduction.
-    most : int
-        The most stages: if there are more steps, adjacent steps form one stage.
-
-    Returns
-    -------
-    Course
-        Bytes add up to those of the plan, computing to compute_slots. Weights that are loaded once and stay come in the
-        first stage.
+    Bytes add up to those of the plan, computing to compute_slots, which are spread over the stages by the outputs
+    made and the inputs of their reduction. Weights that are loaded once and stay come in the first stage. most: the
+    most stages: if there are more steps, adjacent steps form one stage.
 
     Examples
     --------

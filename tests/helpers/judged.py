@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import random
+import sys
+from dataclasses import replace
 
 from simulator import Accelerator, Partition
 from simulator.execution.claims import plan_of
-from simulator.execution.judge import count_plan
+from simulator.execution.count.stays import Lies
+from simulator.execution.judge import check, count_plan, judge
 from simulator.metrics import METRIC_NAMES
 from simulator.model.cost import price_subgraphs
+from simulator.model.kept import Kept, Reserved
+from simulator.model.priced import price_partition as price_the_plan
 from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
@@ -31,6 +36,16 @@ def judged(network, partition, chip):
         return None
     plans = [plan_of(group, price) for group, price in zip(partition.subgraphs, prices)]
     return prices, [count_plan(network, chip, plan) for plan in plans]
+
+
+def judged_plan(network, plan, chip, about=None):
+    """Return the prices of a plan, whose every number is what is counted; None where it does not fit."""
+    found = price_the_plan(network, plan, chip)
+    if not found.fits:
+        return None
+    checks, message = judge(network, chip, plan, found.prices)
+    assert not message and not [each for each in checks if each.status == "different"], about
+    return found
 
 
 def random_network_of(seed):
@@ -83,3 +98,41 @@ def layer_judged(seed):
         chip = Accelerator(shared_buffer=sizes[0], batch=batch)
     found = judged(network, Partition.layerwise(network, rng.choice(METRIC_NAMES)), chip)
     return found and (network, chip, found[0][0], found[1][0])
+
+
+def layer_with_tensors_on_chip(network, rng, share=0.5, digits=(1.2, 4.5), batches=(1, 1, 2, 3), shared=1.0):
+    """Price the first layer in a random memory, random tensors on chip; return rules, model and whether it runs.
+
+    Where it does, its numbers are compared with what is counted, and its regions with what they take.
+    """
+    batch, inputs, metric = rng.choice(batches), sorted(set(network.operands[0])), rng.choice(METRIC_NAMES)
+    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < share)
+    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
+    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
+    room, weights = (int(10 ** rng.uniform(*digits)) for _ in range(2))
+    rules = PricingRules(Geometry(network), Accelerator(shared_buffer=1, batch=batch), "exact", metric)
+    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
+    chip = Accelerator(shared_buffer=room + reserved.size_bytes, batch=batch)
+    if rng.random() >= shared:
+        chip = Accelerator(global_buffer=room + reserved.size_bytes, weight_buffer=weights, batch=batch)
+    rules = PricingRules(Geometry(network), chip, "exact", metric)
+    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
+    price = model.price(chip.activation_capacity, chip.weight_capacity, reserved)
+    if isinstance(price, Shortage):
+        return rules, model, False
+    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
+    assert not counted.miss
+    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
+    regions = model.residency(price).regions.values()
+    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+    return rules, model, True
+
+
+def lie_about_prices(monkeypatch, change):
+    """Let verify() see each price of a plan as this changes it; its step comes with it."""
+
+    def lying(*asked):
+        priced = price_the_plan(*asked)
+        return replace(priced, prices=tuple(change(step, price) for step, price in enumerate(priced.prices)))
+
+    monkeypatch.setattr(sys.modules["simulator.execution.verify"], "price_partition", lying)

@@ -10,7 +10,7 @@ import pytest
 
 from cocco.bounds import certify
 from cocco.bounds.cheapest import cheapest_plans, keep_question
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.bounds.patterns import tables
 from cocco.bounds.patterns.tables import patterns_of
 from cocco.problem.names import EngineName
@@ -32,7 +32,7 @@ def check_kept(problem: Problem, asked: tuple[EngineName, ...], seed: int) -> in
     for engine in asked:
         assert cheapest_plans(problem, engine=engine).cost == pytest.approx(least, rel=CLOSE), engine
     if least < math.inf:
-        assert KeptBounds(problem).least() <= least * (1 + CLOSE)
+        assert Floors(problem).least() <= least * (1 + CLOSE)
         assert certify(problem, range(problem.size), SHORT).lower_bound <= least * (1 + CLOSE)
     check_states(question, problem.objective.metric == "ema", seed)
     return plans

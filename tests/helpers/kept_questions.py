@@ -6,8 +6,8 @@ import math
 import random
 from functools import lru_cache
 
+from cocco.candidates.sets import members
 from cocco.search.exact.question import KeepQuestion, KeptStep
-from cocco.search.exact.state import members
 from simulator.connected import CONNECTED
 from tests.helpers.random_graphs import random_network
 

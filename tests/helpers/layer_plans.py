@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterable, Sequence
+
+import pytest
 
 from simulator.execution.count.count import Count
+from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import Lies
-from simulator.execution.layer import LayerPlan
+from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.model.layer.cheapest import Room, plans_of
 from simulator.model.layer.goal import holds
 from simulator.model.layer.loops import loop_layer
@@ -51,6 +55,38 @@ def odd_plan(rng: random.Random, layer: Layer) -> LayerPlan:
     chunk, size, inner = (rng.randint(1, most + 3) for most in (layer.channels, layer.in_channels, layer.channels))
     tile = rng.randint(1, layer.height + 1), width
     return LayerPlan(order, mode, tile, apart, chunk, size, inner, rng.randint(1, 4), rng.randint(0, 9))
+
+
+def run_as_claimed(network: Network, plan: LoopPlan, batch: int, names: Iterable[str]) -> Count:
+    """Return what a plan of the only layer counts as it runs in its own rooms; these numbers are as claimed."""
+    found = run_layer(network, 0, loops_of(plan), (plan.activation_bytes, plan.weight_bytes), batch)
+    assert found == count_layer(network, 0, loops_of(plan), batch)
+    for name in names:
+        assert getattr(found, name) == getattr(claim_of(plan), name), (name, plan)
+    return found
+
+
+def run_odd(rng: random.Random, make: Callable[[random.Random], Network], batches: Sequence[int]) -> bool:
+    """Run odd loops beside operands on chip as they are counted; False where neither can be done."""
+    network, batch = make(rng), rng.choice(batches)
+    plan, lies = odd_plan(rng, network.layers[0]), random_lies(rng, network)
+    return runs_as_counted(
+        lambda: count_layer(network, 0, plan, batch, 8, lies),
+        lambda rooms: run_layer(network, 0, plan, rooms, batch, lies=lies),
+        (plan, lies),
+    )
+
+
+def runs_as_counted(count: Callable[[], Count], run: Callable[[tuple[int, int]], Count], about: object = None) -> bool:
+    """Run loops in the rooms that they are counted to take, and compare; False where neither can be done."""
+    try:
+        counted = count()
+    except Miss:
+        with pytest.raises(Miss):
+            run((10**9, 10**9))
+        return False
+    assert run(counted[:2]) == counted, about
+    return True
 
 
 def random_lies(rng: random.Random, network: Network) -> Lies:

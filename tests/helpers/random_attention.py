@@ -36,8 +36,7 @@ def random_attention_in_blocks(rng: random.Random) -> Network:
     query = b.input("q", rng.randint(1, 6), rng.choice((1, 1, 3)), heads * inner)
     second: list[list[str]] = []
     for part, width in (("k", own * inner), ("v", own * made)):
-        rows = [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
-        second.append([*rows, b.input(part, positions - past, 1, width)])
+        second.append([*_cache(b, part, past, width), b.input(part, positions - past, 1, width)])
     b.attention("n", query, *second, heads, own)
     return b.build()
 
@@ -60,8 +59,7 @@ def random_attention_in_layers(rng: random.Random) -> Network:
         if rng.random() < 0.3:
             query = b.fc("query", query, heads * inner)
         for part, width in (("k", own * inner), ("v", own * made)):
-            rows = [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
-            second.append([*rows, b.input(part, positions - past, 1, width)])
+            second.append([*_cache(b, part, past, width), b.input(part, positions - past, 1, width)])
     scores = b.matmul("scores", query, second[0], heads, transpose=True, operand_heads=own)
     if rng.random() < 0.3:
         scores = b.mul("scaled", [scores])
@@ -69,6 +67,10 @@ def random_attention_in_layers(rng: random.Random) -> Network:
     if rng.random() < 0.5:
         b.fc("out", context, 8)
     return b.build()
+
+
+def _cache(b: Builder, part: str, past: int, width: int) -> list[str]:
+    return [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
 
 
 def random_decoder(rng: random.Random, in_blocks: bool = False) -> Network:
@@ -81,8 +83,7 @@ def random_decoder(rng: random.Random, in_blocks: bool = False) -> Network:
     y = b.layernorm("norm1", x)
     query, second = b.fc("q", y, heads * width), {}
     for part in "kv":
-        rows = [b.input(f"{part}_cache", past, 1, own * width, kind="cache")] if past else []
-        second[part] = [*rows, b.fc(part, y, own * width, appended=True)]
+        second[part] = [*_cache(b, part, past, own * width), b.fc(part, y, own * width, appended=True)]
     if in_blocks:
         context = b.attention("attention", query, second["k"], second["v"], heads, own)
     else:

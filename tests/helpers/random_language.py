@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
-from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.model.pricing import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
@@ -18,7 +17,7 @@ from tests.helpers.random_attention import (
     random_attention_product,
     random_decoder,
 )
-from tests.helpers.random_problems import random_net
+from tests.helpers.random_problems import hardware_of, random_net
 from workloads import Bits, Builder, Experts, NetworkError
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
@@ -128,16 +127,7 @@ def random_language_problem(seed: int, kind: str, is_given: bool = False) -> Pro
     if not is_dealt(network, shared["cores"]):
         shared["cores"] = 1
     metric, low = rng.choice(("ema", "energy", "latency-sum")), int(2 ** rng.uniform(5, 13))
-    quarter, eighth = max(1, low // 4), max(1, low // 8)
-    machine, space = (
-        (Accelerator(shared_buffer=low, **shared), {}),
-        (Accelerator(global_buffer=low, weight_buffer=quarter, **shared), {}),
-        (Accelerator(shared_buffer=1, **shared), SharedBuffer(low, 8 * low, quarter).buffers),
-        (
-            Accelerator(global_buffer=1, weight_buffer=1, **shared),
-            SeparateBuffers(Range(low, 8 * low, quarter), Range(quarter, low, eighth)).buffers,
-        ),
-    )[seed % 2 if is_given else seed % 4]
+    machine, space = hardware_of(seed % 2 if is_given else seed % 4, low, shared)
     objective = Objective(metric, 0.01 if space else None, (1.0,))
     rule = rng.choice(("exact", "exact", "paper"))
     return Problem((network,), machine, space, objective, rule, keep=rng.choice(("auto", "auto", "none")))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, on_hardware
@@ -85,15 +86,18 @@ def random_twin(seed: int) -> Problem:
     }
     metric, rule = rng.choice(("ema", "energy", "latency-sum")), rng.choice(("exact", "exact", "paper"))
     weights, low = tuple(rng.choice((1.0, 2.5, 0.3)) for _ in networks), int(2 ** rng.uniform(4, 14))
-    quarter, eighth = max(1, low // 4), max(1, low // 8)
-    if seed % 4 == 0:
-        machine, space = Accelerator(shared_buffer=low, **shared), {}
-    elif seed % 4 == 1:
-        machine, space = Accelerator(global_buffer=low, weight_buffer=quarter, **shared), {}
-    elif seed % 4 == 2:
-        machine, space = Accelerator(shared_buffer=1, **shared), SharedBuffer(low, 8 * low, quarter).buffers
-    else:
-        machine = Accelerator(global_buffer=1, weight_buffer=1, **shared)
-        space = SeparateBuffers(Range(low, 8 * low, quarter), Range(quarter, low, eighth)).buffers
+    machine, space = hardware_of(seed % 4, low, shared)
     count = "all" if seed % 8 in (2, 7) else "one"
     return Problem(networks, machine, space, Objective(metric, 0.01 if space else None, weights, count), rule)
+
+
+def hardware_of(kind: int, low: int, shared: dict[str, Any]) -> tuple[Accelerator, dict[str, tuple[int, ...]]]:
+    """Return hardware and its candidate sizes: given ones, shared (0) or separate (1), or spaces of either (2, 3)."""
+    quarter, eighth = max(1, low // 4), max(1, low // 8)
+    if kind < 2:
+        buffers = ({"shared_buffer": low}, {"global_buffer": low, "weight_buffer": quarter})[kind]
+        return Accelerator(**buffers, **shared), {}
+    if kind == 2:
+        return Accelerator(shared_buffer=1, **shared), SharedBuffer(low, 8 * low, quarter).buffers
+    space = SeparateBuffers(Range(low, 8 * low, quarter), Range(quarter, low, eighth))
+    return Accelerator(global_buffer=1, weight_buffer=1, **shared), space.buffers

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from workloads.network.builder import Builder
 from workloads.network.network import Network
 from workloads.zoo.language import option
+from workloads.zoo.transformer import attended
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,8 @@ def bert_base(length: int = 512, layers: int | None = None) -> Network:
     b = Builder(_said("bert_base", length=(length, 512), layers=(layers, None)))
     x = b.input("tokens", rows, 1, model.width)
     for i in range(1, option("bert_base", "layers", layers, 1, model.layers, model.layers) + 1):
-        x = b.layernorm(f"l{i}_norm1", _attention(b, f"l{i}", x, x, model))
-        x = b.layernorm(f"l{i}_norm2", _feed_forward(b, f"l{i}", x, x, model))
+        x = b.layernorm(f"l{i}_norm1", attention(b, f"l{i}", x, x, model.heads))
+        x = b.layernorm(f"l{i}_norm2", feed_forward(b, f"l{i}", x, x))
     if layers is None:
         b.conv("pooler", x, model.width, padding=(0, 0, 1 - rows, 0))
     return b.build()
@@ -52,8 +53,8 @@ def whisper_tiny(length: int = 1500, layers: int | None = None) -> Network:
     x = b.conv("conv1", b.input("mel", 2 * rows, 1, 80), model.width, (3, 1), padding=(1, 0, 1, 0))
     x = b.conv("conv2", x, model.width, (3, 1), (2, 1), padding=(1, 0, 1, 0))
     for i in range(1, option("whisper_tiny", "layers", layers, 1, model.layers, model.layers) + 1):
-        x = _attention(b, f"l{i}", b.layernorm(f"l{i}_norm1", x), x, model)
-        x = _feed_forward(b, f"l{i}", b.layernorm(f"l{i}_norm2", x), x, model)
+        x = attention(b, f"l{i}", b.layernorm(f"l{i}_norm1", x), x, model.heads)
+        x = feed_forward(b, f"l{i}", b.layernorm(f"l{i}_norm2", x), x)
     if layers is None:
         b.layernorm("norm", x)
     return b.build()
@@ -64,13 +65,12 @@ def _said(name: str, **options: tuple[object, object]) -> str:
     return "_".join([name, *(f"{what}{value}" for what, (value, default) in options.items() if value != default)])
 
 
-def _attention(b: Builder, name: str, x: str, residual: str, model: Encoder) -> str:
-    query, key, value = (b.fc(f"{name}_{part}", x, model.width) for part in "qkv")
-    scores = b.matmul(f"{name}_scores", query, key, model.heads, transpose=True)
-    context = b.matmul(f"{name}_context", b.softmax(f"{name}_softmax", scores), value, model.heads)
-    return b.add(f"{name}_add1", [b.fc(f"{name}_out", context, model.width), residual])
+def attention(b: Builder, name: str, x: str, residual: str, heads: int) -> str:
+    """Attention of x over itself and the residual sum."""
+    return b.add(f"{name}_add1", [attended(b, name, x, x, heads), residual])
 
 
-def _feed_forward(b: Builder, name: str, x: str, residual: str, model: Encoder) -> str:
-    y = b.fc(f"{name}_fc1", x, 4 * model.width)
-    return b.add(f"{name}_add2", [b.fc(f"{name}_fc2", y, model.width), residual])
+def feed_forward(b: Builder, name: str, x: str, residual: str) -> str:
+    """Two layers with four times the features between them, and the residual sum."""
+    y = b.fc(f"{name}_fc2", b.fc(f"{name}_fc1", x, 4 * b.shape(x)[2]), b.shape(x)[2])
+    return b.add(f"{name}_add2", [y, residual])

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from workloads.network.builder import Builder
 from workloads.network.network import Network
+from workloads.zoo.resnet import stages
 
 CLASSES = 21
-BLOCKS = ((64, 3), (128, 4), (256, 6), (512, 3))  #: ResNet50: channels of the 3x3 convolutions, blocks
 RATES = (12, 24, 36)  #: dilations of DeepLabV3's pyramid
 
 #: MobileNetV3-Large: kernel, expanded channels, channels, squeeze-and-excitation, stride (Howard et al., 2019, Table 1)
@@ -31,7 +31,7 @@ DILATED = 13  #: the first block that dilates by 2; its stride is dropped
 def fcn(size: int = 224) -> Network:
     """Return FCN (Long et al., 2014) on ResNet50; scores at an eighth of the image, resized to it."""
     b = Builder("fcn")
-    x = _resnet(b, b.input("image", size, size, 3))
+    x = stages(b, b.input("image", size, size, 3), (3, 4, 6, 3), dilates=True)
     x = b.conv("head", x, 512, kernel=3, padding=1)
     _resized(b, b.conv("scores", x, CLASSES), size)
     return b.build()
@@ -40,7 +40,7 @@ def fcn(size: int = 224) -> Network:
 def deeplabv3(size: int = 224) -> Network:
     """Return DeepLabV3 (Chen et al., 2017) on ResNet50; scores at an eighth of the image, resized to it."""
     b = Builder("deeplabv3")
-    x = _resnet(b, b.input("image", size, size, 3))
+    x = stages(b, b.input("image", size, size, 3), (3, 4, 6, 3), dilates=True)
     branches = [b.conv("aspp_1x1", x, 256)]
     branches += [b.conv(f"aspp_{rate}", x, 256, kernel=3, padding=rate, dilation=rate) for rate in RATES]
     pooled = b.conv("aspp_pooled", b.global_avgpool("aspp_pool", x), 256)
@@ -71,30 +71,6 @@ def l_raspp(size: int = 224) -> Network:
 def _resized(b: Builder, scores: str, size: int) -> None:
     """Bring the scores to the size of the image."""
     b.resize("resized", scores, size, size, method="linear")
-
-
-def _resnet(b: Builder, x: str) -> str:
-    """ResNet50 with the stride on the 3x3; the last two stages dilate by 2 and 4 instead of striding."""
-    x = b.conv("conv1", x, 64, kernel=7, stride=2, padding=3)
-    x = b.maxpool("pool1", x, kernel=3, stride=2, padding=1)
-    for stage, (width, blocks) in enumerate(BLOCKS, start=1):
-        for block in range(1, blocks + 1):
-            dilation = {3: 2, 4: 4}.get(stage, 1)
-            if block == 1:
-                dilation = max(1, dilation // 2)  # the first block still reads a map of the stage before
-            stride = 2 if (stage, block) == (2, 1) else 1
-            x = _bottleneck(b, f"s{stage}b{block}", x, width, stride, dilation, project=block == 1)
-    return x
-
-
-def _bottleneck(b: Builder, name: str, x: str, width: int, stride: int, dilation: int, project: bool) -> str:
-    """1x1 -> dilated 3x3 -> 1x1 next to an identity or a projection; then the sum."""
-    y = b.conv(f"{name}_a", x, width)
-    y = b.conv(f"{name}_b", y, width, kernel=3, stride=stride, padding=dilation, dilation=dilation)
-    y = b.conv(f"{name}_c", y, 4 * width)
-    if project:
-        x = b.conv(f"{name}_shortcut", x, 4 * width, stride=stride)
-    return b.add(f"{name}_add", [y, x])
 
 
 def _inverted(

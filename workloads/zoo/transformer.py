@@ -68,20 +68,19 @@ def _encoder(b: Builder, x: str) -> str:
 
 def _attention(b: Builder, name: str, x: str, memory: str, heads: int) -> str:
     """Multi-head attention of x over memory, its residual sum and normalisation."""
+    return b.layernorm(f"{name}_norm", b.add(f"{name}_add", [attended(b, name, x, memory, heads), x]))
+
+
+def attended(b: Builder, name: str, x: str, memory: str, heads: int) -> str:
+    """Multi-head attention of x over memory."""
     features = b.shape(x)[2]
-    query = b.fc(f"{name}_q", x, features)
-    key = b.fc(f"{name}_k", memory, features)
-    value = b.fc(f"{name}_v", memory, features)
+    query, key, value = (b.fc(f"{name}_{part}", read, features) for part, read in zip("qkv", (x, memory, memory)))
     scores = b.matmul(f"{name}_scores", query, key, heads=heads, transpose=True)
-    weights = b.softmax(f"{name}_softmax", scores)
-    context = b.matmul(f"{name}_context", weights, value, heads=heads)
-    out = b.fc(f"{name}_out", context, features)
-    return b.layernorm(f"{name}_norm", b.add(f"{name}_add", [out, x]))
+    context = b.matmul(f"{name}_context", b.softmax(f"{name}_softmax", scores), value, heads=heads)
+    return b.fc(f"{name}_out", context, features)
 
 
 def _feed_forward(b: Builder, name: str, x: str) -> str:
     """Two layers with four times the features between them, their residual sum and normalisation."""
-    features = b.shape(x)[2]
-    y = b.fc(f"{name}_ffn1", x, 4 * features)
-    y = b.fc(f"{name}_ffn2", y, features)
+    y = b.fc(f"{name}_ffn2", b.fc(f"{name}_ffn1", x, 4 * b.shape(x)[2]), b.shape(x)[2])
     return b.layernorm(f"{name}_ffn_norm", b.add(f"{name}_ffn_add", [y, x]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from workloads.errors import check_option
 from workloads.network.builder import Builder
 from workloads.network.network import Network
+from workloads.zoo.encoders import attention, feed_forward
 
 FEATURES, HEADS, LAYERS, PATCH = 768, 12, 12, 16
 
@@ -23,25 +24,8 @@ def vit_b16(size: int = 224) -> Network:
     x = b.input("patches", rows, 1, 3 * PATCH * PATCH)
     x = b.fc("embed", x, FEATURES)
     for i in range(1, LAYERS + 1):
-        x = _attention(b, f"l{i}", x)
-        x = _feed_forward(b, f"l{i}", x)
+        x = attention(b, f"l{i}", b.layernorm(f"l{i}_norm1", x), x, HEADS)
+        x = feed_forward(b, f"l{i}", b.layernorm(f"l{i}_norm2", x), x)
     x = b.layernorm("norm", x)
     b.conv("head", x, 1000, padding=(0, 0, 1 - rows, 0))  # reads the class token only
     return b.build()
-
-
-def _attention(b: Builder, name: str, x: str) -> str:
-    """Normalisation, multi-head attention, residual sum."""
-    y = b.layernorm(f"{name}_norm1", x)
-    query, key, value = (b.fc(f"{name}_{part}", y, FEATURES) for part in "qkv")
-    scores = b.matmul(f"{name}_scores", query, key, heads=HEADS, transpose=True)
-    weights = b.softmax(f"{name}_softmax", scores)
-    context = b.matmul(f"{name}_context", weights, value, heads=HEADS)
-    return b.add(f"{name}_add1", [b.fc(f"{name}_out", context, FEATURES), x])
-
-
-def _feed_forward(b: Builder, name: str, x: str) -> str:
-    """Normalisation, two layers with four times the features between them, residual sum."""
-    y = b.layernorm(f"{name}_norm2", x)
-    y = b.fc(f"{name}_fc1", y, 4 * FEATURES)
-    return b.add(f"{name}_add2", [b.fc(f"{name}_fc2", y, FEATURES), x])

@@ -31,6 +31,7 @@ from cocco.bounds.floors.elsewhere import bytes_beside
 from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.bounds.floors.nests import least_of_nests, lowered
 from cocco.candidates.rounding import SUMMED
+from cocco.candidates.sets import Cones, members
 from cocco.problem.floor import floor_of
 from cocco.problem.problem import Problem
 from cocco.search.exact.question import (
@@ -38,10 +39,8 @@ from cocco.search.exact.question import (
     KeepQuestion,
     KeptStep,
     sets_of_consumers,
-    sets_of_producers,
     sets_of_siblings,
 )
-from cocco.search.exact.state import members
 from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
 
@@ -264,24 +263,13 @@ class _Together:
 
     def __init__(self, question: KeepQuestion) -> None:
         self.question, self.network = question, question.network
-        count = len(self.network.layers)
-        layers = (1 << count) - 1
-        self.readers = sets_of_consumers(self.network)
-        self.upward, self.downward = [0] * count, [0] * count  # itself and its ancestors; and its descendants
-        for v, producers in enumerate(sets_of_producers(self.network)):
-            self.upward[v] = 1 << v
-            for p in members(producers & layers):
-                self.upward[v] |= self.upward[p]
-        for v in reversed(range(count)):
-            self.downward[v] = 1 << v
-            for c in self.network.consumers[v]:
-                self.downward[v] |= self.downward[c]
+        self.readers, self.cones = sets_of_consumers(self.network), Cones(self.network.producers)
         self.siblings = sets_of_siblings(question)
         self.known: dict[tuple[int, int], bool] = {}
 
     def between(self, u: int, v: int) -> int:
         """Return the set of a layer, a later one and all layers between."""
-        return self.downward[u] & self.upward[v] | 1 << u | 1 << v
+        return self.cones.down[u] & self.cones.up[v] | 1 << u | 1 << v
 
     def may(self, u: int, v: int) -> bool:
         """Return whether a layer and a later one, with all layers between, may be held together."""

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.candidates.sets import members
 from cocco.search.exact.question import KeepQuestion
-from cocco.search.exact.state import members
 
 MOST_SUMS = 16  #: sums that are looked at; our choice
 

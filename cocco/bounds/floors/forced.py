@@ -6,10 +6,11 @@ A subgraph is convex: with two layers it has every layer between them, their hul
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from cocco.bounds.floors.nests import lowered
+from cocco.candidates.sets import Cones, members
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.genomes import Group, Pricer
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -25,38 +26,21 @@ class Traffic(NamedTuple):
     maps: int  #: inputs read from DRAM plus outputs written to it
 
 
-class Hulls:
+class Hulls(Cones):
     """Convex hulls of layers: which layers lie between others, and whether they may fit on chip together."""
 
     def __init__(self, problem: Problem, costs: SubgraphCosts) -> None:
+        super().__init__(problem.producers)
         self._may_fit, self._may_hold, self.nests = costs.may_fit, costs.may_hold, costs.nests
         self._most = problem.accelerator.max_regions
         self._near = problem.near
-        self.up = [0] * problem.size  # per layer: itself and its ancestors
-        for v, producers in enumerate(problem.producers):
-            self.up[v] = 1 << v
-            for p in producers:
-                self.up[v] |= self.up[p]
-        self.down = [0] * problem.size  # per layer: itself and its descendants
-        for v in reversed(range(problem.size)):
-            self.down[v] = 1 << v
-            for w in problem.consumers[v]:
-                self.down[v] |= self.down[w]
-
-    def between(self, layers: Sequence[int]) -> int:
-        """Return the set of these layers and all that lie on paths from one of them to another."""
-        above = below = 0
-        for v in layers:
-            above |= self.up[v]
-            below |= self.down[v]
-        return above & below
 
     def may_share(self, layers: Sequence[int], held: bool = False) -> bool:
         """Return False only if no subgraph can have all of these layers; held: if none that is held can."""
         hull = self.between(layers)
         if self._most is not None and 1 < hull.bit_count() > self._most:
             return False
-        return (self._may_hold if held else self._may_fit)(tuple(bits(hull)))
+        return (self._may_hold if held else self._may_fit)(tuple(members(hull)))
 
     def runs_alone(self, v: int, held: bool = False) -> bool:
         """Return True only if no subgraph has this layer and another; held: if none that is held has.
@@ -97,14 +81,6 @@ def least_weights(problem: Problem) -> list[int]:
     """
     groups = [most for rules in problem.rules for most in rules.most_groups]
     return [size // most for size, most in zip(problem.weight_bytes, groups)]
-
-
-def bits(mask: int) -> Iterator[int]:
-    """Yield the layers of a set, ascending."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
 
 
 def _of_network(problem: Problem, hulls: Hulls, i: int, extras: Sequence[Traffic]) -> Traffic:

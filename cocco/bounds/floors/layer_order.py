@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+from cocco.candidates.sets import Cones, members
 from cocco.search.exact.question import KeepQuestion, sets_of_consumers, sets_of_producers
-from cocco.search.exact.state import members
 
 
-class LayerOrder:
+class LayerOrder(Cones):
     """Which layers come before which."""
 
     def __init__(self, question: KeepQuestion) -> None:
         network = question.network
+        super().__init__(network.producers)
         self.count = len(network.layers)
-        layers = (1 << self.count) - 1
         self.reads, self.readers = sets_of_producers(network), sets_of_consumers(network)
-        self.up, self.down = [0] * self.count, [0] * self.count
-        for v in range(self.count):
-            self.up[v] = 1 << v
-            for p in members(self.reads[v] & layers):
-                self.up[v] |= self.up[p]
-        for v in reversed(range(self.count)):
-            self.down[v] = 1 << v
-            for c in members(self.readers[v]):
-                self.down[v] |= self.down[c]
 
     def narrow(self, left: int, most_free: int) -> int:
         """Return a large subset of these layers in which none is unordered against more than `most_free` others."""
@@ -53,11 +44,3 @@ class LayerOrder:
                 trigger = -max(counts)[1]
                 found[trigger] = found.get(trigger, 0) | 1 << f
         return tuple(sorted(found.items()))
-
-    def hull(self, group: int) -> int:
-        """Return these layers and all layers between them."""
-        above = below = 0
-        for v in members(group):
-            above |= self.up[v]
-            below |= self.down[v]
-        return above & below

@@ -7,10 +7,9 @@ the buffers (cocco.bounds.floors.buffers) costs the energy of each memory.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import NamedTuple
+from collections.abc import Sequence
 
-from cocco.bounds.floors.buffers import Buffered, in_nests, least_buffered, once_each
+from cocco.bounds.floors.buffers import in_nests, least_buffered, once_each
 from cocco.bounds.floors.forced import Traffic, largest_hulls, least_traffic
 from cocco.bounds.floors.least import least_totals
 from cocco.bounds.floors.nests import least_of_nests
@@ -22,54 +21,39 @@ from simulator.model.cost import Totals
 from simulator.model.pricing import PricingRules
 
 
-class Floors(NamedTuple):
-    """What every plan of a problem moves at least, per network, in any memory, and how bounds of memories climb."""
+class Floors:
+    """What every plan of a problem moves at least, and what that costs in a memory.
 
-    traffic: list[Traffic]  #: across DRAM
-    buffered: list[Buffered]
-    shares: int  #: of the effort: one certificate takes one, where the memory is chosen
-
-
-def floors_of(problem: Problem) -> Floors:
-    """Return the floors of a problem: of what is forced if nothing may be kept, else of what crosses once."""
-    if problem.keep == "auto":
-        kept = KeptBounds(problem)
-        return Floors(kept.once, kept.buffered, SHARES_KEPT)
-    hulls = largest_hulls(problem)
-    return Floors(least_traffic(problem, hulls), least_buffered(problem, hulls), SHARES)
-
-
-class KeptBounds:
-    """Lower bounds of one problem, memory by memory."""
+    traffic: per network, across DRAM: what is forced if nothing may be kept, else what crosses once. buffered: what
+    layers read of the on-chip buffers. shares: of the effort; a certificate takes one, where the memory is chosen.
+    """
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+        if problem.keep == "auto":
+            self.traffic = [Traffic(each.geometry.network.weight_bytes, once_bytes(each)) for each in problem.rules]
+            rules = enumerate(problem.rules)
+            self.buffered = [in_nests(each, once_each(each), least_of_nests(problem, i)) for i, each in rules]
+            self.shares = SHARES_KEPT
+        else:
+            hulls = largest_hulls(problem)
+            self.traffic, self.buffered = least_traffic(problem, hulls), least_buffered(problem, hulls)
+            self.shares = SHARES
 
-    def totals(self, memory: Memory) -> list[Totals]:
-        """Return totals per network, none of which any plan with this memory can undercut."""
+    def totals(self, memory: Memory, traffic: Sequence[Traffic] = ()) -> list[Totals]:
+        """Return totals per network that no plan with this memory undercuts; traffic: more that it moves at least."""
         machine = self.problem.accelerator_of(memory)
-        rows = zip(self.problem.rules, self.once, self.buffered)
-        return [least_totals(rules, traffic, buffered, machine) for rules, traffic, buffered in rows]
+        rows = zip(self.problem.rules, traffic or self.traffic, self.buffered)
+        return [least_totals(*row, machine) for row in rows]
 
-    def cost(self, memory: Memory) -> float:
+    def cost(self, memory: Memory, traffic: Sequence[Traffic] = ()) -> float:
         """Return a cost that no plan with this memory undercuts."""
         objective, machine = self.problem.objective, self.problem.accelerator_of(memory)
-        return objective.cost(objective.value(self.totals(memory), floor_of(machine)), machine)
+        return objective.cost(objective.value(self.totals(memory, traffic), floor_of(machine)), machine)
 
     def least(self) -> float:
         """Return a cost that no plan with any memory undercuts."""
         return min(self.cost(memory) for memory in self.problem.memories)
-
-    @cached_property
-    def once(self) -> list[Traffic]:
-        """Per network what crosses DRAM once in any plan."""
-        return [Traffic(rules.geometry.network.weight_bytes, once_bytes(rules)) for rules in self.problem.rules]
-
-    @cached_property
-    def buffered(self) -> list[Buffered]:
-        """Per network what layers read of the on-chip buffers in any plan."""
-        rules = self.problem.rules
-        return [in_nests(each, once_each(each), least_of_nests(self.problem, i)) for i, each in enumerate(rules)]
 
 
 def once_bytes(rules: PricingRules) -> int:

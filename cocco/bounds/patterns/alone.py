@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from cocco.bounds.floors.elsewhere import bytes_beside
 from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.bounds.patterns.runs import Budget
+from cocco.candidates.sets import members
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_siblings
-from cocco.search.exact.state import members
 
 MOST_TOUCHED = 4  #: tensors that a step of several layers makes or reads; our choice
 HELD, EXACT, LOOSE = range(3)  #: what a step may be that is not held: nothing, just these layers, or more of them
@@ -68,7 +68,8 @@ class Alone:
         near &= ~shown & (1 << order.count) - 1
         if group & (group - 1) and len(self.free(group, 0)) > MOST_TOUCHED:
             return False
-        return not any(self.question.may_fit(tuple(members(order.hull(group | 1 << w)))) for w in members(near))
+        groups = (members(group | 1 << w) for w in members(near))
+        return not any(self.question.may_fit(tuple(members(order.between(each)))) for each in groups)
 
     def others(self, group: int, seen: int) -> tuple[int, ...]:
         """Return every number of bytes that other tensors may occupy on chip while a step runs, ascending.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.candidates.sets import members
 from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
 from cocco.search.exact.question import KeepQuestion, sets_of_siblings
-from cocco.search.exact.state import members
 
 
 class TooManyStepsError(Exception):
@@ -78,7 +78,7 @@ class Runs:
         return linked
 
     def _may_share(self, u: int, v: int) -> bool:
-        return self.question.may_fit(tuple(members(self.order.hull(1 << u | 1 << v))))
+        return self.question.may_fit(tuple(members(self.order.between((u, v)))))
 
     def after(self, executed: int, active: int) -> list[Run]:
         """Return the sets of active layers that may run together in the next step."""
@@ -130,7 +130,7 @@ class Runs:
         return self.known[group]
 
     def _run(self, group: int) -> Run | None:
-        question, layers = self.question, self.order.hull(group)
+        question, layers = self.question, self.order.between(members(group))
         if layers & (layers - 1) and not question.may_fit(tuple(members(layers))):
             return None
         reads, floor = 0, 0.0

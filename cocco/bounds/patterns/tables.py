@@ -31,9 +31,9 @@ from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.bounds.patterns.alone import EXACT, HELD, LOOSE, Alone
 from cocco.bounds.patterns.runs import Budget, Run, Runs, TooManyStepsError
 from cocco.candidates.rounding import SUMMED
+from cocco.candidates.sets import members
 from cocco.effort.budgets import PATTERN_STEPS, smaller
 from cocco.search.exact.question import KeepQuestion, Pattern
-from cocco.search.exact.state import members
 from cocco.search.kernel.compiled import first_of
 
 MOST_FREE = 8  #: layers of a pattern that may run before or after one of it; our choice

@@ -13,8 +13,8 @@ from cocco.allocation.answer import AllocationResult
 from cocco.allocation.exact.complete import NODES
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_effort, scaled
-from cocco.cli.options.options import add_engine, add_json
-from cocco.cli.options.output import CODES, file_path, output_path, print_answer, searched
+from cocco.cli.options.options import add_engine, add_json, add_output, add_picture
+from cocco.cli.options.output import CODES, file_path, output_path, print_answer, say_written, searched
 from cocco.cli.options.usage import Old, Parser
 from cocco.cli.running.interrupts import STOPPED
 from cocco.output.folders.written.ready import ready_files
@@ -47,13 +47,8 @@ def add_options(parser: Parser) -> None:
     add_engine(parser)
     parser.add_argument("--inclusive", action="store_true", help="upper is the last live step: add 1")
     parser.add_argument("--ignore-offsets", action="store_true", help="do not fix what the column 'offset' fixes")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write the answer to this file: the table with the addresses as offsets (.csv)",
-    )
-    parser.add_argument("--picture", metavar="FILE", help="draw time against address (.png, .svg)")
+    add_output(parser, "the table with the addresses as offsets (.csv)")
+    add_picture(parser, "time against address")
     add_json(parser)
 
 
@@ -85,6 +80,4 @@ def _save(buffers: Sequence[Buffer], result: AllocationResult, output: Path | No
         from cocco.output.pictures.allocation import save_picture
 
         save_picture(picture, buffers, result)
-    for path in (output, picture):
-        if path:
-            print(f"cocco: wrote {path}", file=sys.stderr)
+    say_written(output, picture)

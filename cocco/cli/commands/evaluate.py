@@ -22,6 +22,7 @@ from cocco.cli.options.options import (
     add_machine,
     add_mapper,
     add_network,
+    add_output,
     keep_of,
 )
 from cocco.cli.options.output import file_path, print_answer, watched
@@ -83,9 +84,7 @@ def add_options(parser: Parser) -> None:
     parser.add_argument(
         "--regions", metavar="FILE", help="write the regions of --addresses as a table to this file (.csv)"
     )
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the answer of --keep to this file: the plan (.json, .yaml)"
-    )
+    add_output(parser, "the plan (.json, .yaml)", " of --keep")
     add_json(parser)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.options.hardware import PAPER_BUFFERS, hardware_at
+from cocco.cli.options.hardware import hardware_of
 from cocco.cli.options.options import add_json
 from cocco.cli.options.output import print_answer
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.plans.hardware import buffers_text, kinds_text, table_text, tables_text
 from simulator.accelerator import Accelerator
-from simulator.hardware_files import BUFFERS, hardware_text
+from simulator.hardware_files import hardware_text
 from simulator.memory.dram import DRAM_KINDS
 from simulator.memory.reading import find_table, shipped
 from simulator.memory.table import COLUMNS, SramTable
@@ -40,15 +40,9 @@ def run(options: Namespace) -> int:
         table = find_table(name)
         print_answer(options, lambda: _table_json(table), lambda: table_text(table))
     else:
-        accelerator = _accelerator(name)
+        accelerator = hardware_of(name)
         print_answer(options, lambda: accelerator.to_json() | _buffers_json(accelerator), lambda: _text(accelerator))
     return 0
-
-
-def _accelerator(path: str | None) -> Accelerator:
-    """Return the hardware of a file, or the default; without buffers those of the paper."""
-    found: dict[str, Any] = {} if path is None else hardware_at(path)
-    return Accelerator(**found if any(name in found for name in BUFFERS) else PAPER_BUFFERS | found)
 
 
 def _text(accelerator: Accelerator) -> str:

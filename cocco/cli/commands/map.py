@@ -12,8 +12,8 @@ import workloads
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_effort, scaled
 from cocco.cli.options.of_methods import Of, check_method
-from cocco.cli.options.options import NETWORK_HELP, add_json, add_seed
-from cocco.cli.options.output import output_path, print_answer
+from cocco.cli.options.options import NETWORK_HELP, add_json, add_output, add_seed
+from cocco.cli.options.output import output_path, print_answer, say_written
 from cocco.cli.options.usage import Old, Parser, UsageError
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
@@ -52,7 +52,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     _add_method(parser)
     _add_rules(parser)
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the object of --json")
+    add_output(parser, "the object of --json")
     add_json(parser)
 
 
@@ -141,7 +141,7 @@ def run(options: Namespace) -> int:
         content = rows_to_json(source, method, arch, rules, found)
         if output:
             write_atomic(output, json.dumps(content, allow_nan=False) + "\n")
-            print(f"cocco: wrote {output}", file=sys.stderr)
+            say_written(output)
     errors = [f"{each.row.name}: {each.error}" for each in found if each.error is not None]
     if errors:
         more = f" (and {len(errors) - 1} more, in the answer)" if len(errors) > 1 else ""

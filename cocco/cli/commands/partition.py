@@ -19,6 +19,7 @@ from cocco.cli.options.options import (
     add_machine,
     add_mapper,
     add_network,
+    add_output,
     add_search,
     keep_of,
     method_of,
@@ -52,12 +53,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     add_start(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="write the answer to this file: the plan, with the hardware that it is for (.json, .yaml)",
-    )
+    add_output(parser, "the plan, with the hardware that it is for (.json, .yaml)")
     add_json(parser)
 
 
@@ -69,18 +65,8 @@ def run(options: Namespace) -> int:
     network = load(options.network, options)
     output = _partition_file(options.output)
     names = (
-        "method",
-        "metric",
-        "samples",
-        "seed",
-        "tile_rule",
-        "engine",
-        "threads",
-        "prove",
-        "workers",
-        "dask",
-        "slack",
-    )
+        "method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "workers", "dask", "slack",
+    )  # fmt: skip
     question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options), "level": options.effort}
     settings = Settings.plain() if options.plain else Settings()
     initial = start_of(options, [network], accelerator)

@@ -11,17 +11,16 @@ from cocco.cli.options import values
 from cocco.cli.options.effort import add_effort, scaled
 from cocco.cli.options.networks import load
 from cocco.cli.options.of_methods import Of, check_method
-from cocco.cli.options.options import add_json, add_network
-from cocco.cli.options.output import CODES, file_path, print_answer, searched
+from cocco.cli.options.options import add_json, add_network, add_output, add_picture
+from cocco.cli.options.output import CODES, file_path, print_answer, say_written, searched
 from cocco.cli.options.usage import Old, Parser, UsageError
 from cocco.cli.running.interrupts import STOPPED
 from cocco.output.folders.written.ready import ready_files
 from cocco.output.pictures.saving import PICTURE_FORMATS
 from cocco.output.text.plans.schedule import schedule_text
 from cocco.scheduling.answer import ScheduleResult
-from cocco.scheduling.checked import checked
 from cocco.scheduling.question import METHODS, ORDERS
-from cocco.scheduling.schedule import schedule
+from cocco.scheduling.schedule import checked, schedule
 from simulator.schedule.files import read_order, read_schedule, write_schedule
 from workloads.network.network import Network
 
@@ -67,8 +66,8 @@ def add_options(parser: Parser) -> None:
         help="the solver stops after so many seconds in all: the answer then depends on the computer",
     )  # fmt: skip
     parser.add_argument("--check", metavar="FILE", help="replay the schedule of a file instead of searching (.json)")
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the schedule (.json)")
-    parser.add_argument("--picture", metavar="FILE", help="draw memory over time (.png, .svg)")
+    add_output(parser, "the schedule (.json)")
+    add_picture(parser, "memory over time")
     add_json(parser)
 
 
@@ -124,6 +123,4 @@ def _save(result: ScheduleResult, output: Path | None, picture: Path | None) -> 
         from cocco.output.pictures.schedule import save_picture
 
         save_picture(picture, result)
-    for path in (output, picture):
-        if path:
-            print(f"cocco: wrote {path}", file=sys.stderr)
+    say_written(output, picture)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from argparse import Namespace
 from typing import Any
 
-from cocco.cli.options.hardware import PAPER_BUFFERS, hardware_at
+from cocco.cli.options.hardware import hardware_of
 from cocco.cli.options.networks import counts
 from cocco.cli.options.options import NETWORK_HELP, add_json, add_unsupported
 from cocco.cli.options.output import print_answer, print_json
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.runs import check_no_network_option, network_of
 from cocco.output.text.plans.evaluation import experts_text, layers_table, notes_table
-from simulator.accelerator import Accelerator
-from simulator.hardware_files import BUFFERS, hardware_text
+from simulator.hardware_files import hardware_text
 from workloads.network.network import Network
 
 
@@ -76,10 +75,7 @@ def _text(network: Network) -> str:
 
 def _show_hardware(options: Namespace) -> int:
     """Print the hardware of a file, or the default, as YAML with units and sources, or as JSON."""
-    found: dict[str, Any] = hardware_at(options.hardware) if options.hardware else {}
-    if not any(name in found for name in BUFFERS):
-        found = PAPER_BUFFERS | found
-    accelerator = Accelerator(**found)
+    accelerator = hardware_of(options.hardware)
     if options.json:
         print_json(accelerator.to_json())
     else:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cocco.cli.options import values
-from cocco.cli.options.options import add_json
+from cocco.cli.options.options import add_json, add_output
 from cocco.cli.options.output import file_path, print_answer
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.memory.cacti import CELL_TYPES, PROCESS_NODES, find_cacti, table_from_cacti
@@ -27,7 +27,7 @@ def add_options(parser: Parser) -> None:
         "--from", dest="source", metavar="cacti|FILE", required=True,
         help="cacti: run it; FILE: a .csv of a memory compiler or OpenRAM, its columns known by name",
     )  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the answer to this file: the table (.csv)")
+    add_output(parser, "the table (.csv)")
     parser.add_argument("--node", choices=sorted(PROCESS_NODES), help="technology of CACTI (default: 22nm)")
     parser.add_argument("--cells", choices=CELL_TYPES, help="cells of CACTI (default: hp, high performance)")
     parser.add_argument("--sizes", nargs="+", metavar="SIZE", type=values.size, help="default: 32KB to 8MB")

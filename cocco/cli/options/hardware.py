@@ -83,6 +83,12 @@ def hardware_at(path: str, cores: int | tuple[int, ...] | None = None) -> dict[s
     return _fields(RunFolder(Path(path)).accelerator)
 
 
+def hardware_of(path: str | None) -> Accelerator:
+    """Return the hardware of a file or a run, or the default; without buffers those of the paper."""
+    found = hardware_at(path) if path else {}
+    return Accelerator(**found if any(name in found for name in BUFFERS) else PAPER_BUFFERS | found)
+
+
 def _fields(accelerator: Accelerator) -> dict[str, Any]:
     """Return the accelerator as keywords; a buffer that is not there, or the default mapper, is not among them."""
     content = {each.name: getattr(accelerator, each.name) for each in fields(accelerator)}

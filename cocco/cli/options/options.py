@@ -25,17 +25,14 @@ NETWORK_OR_RUN = f"{NETWORK_HELP}; or the folder of a run, for its network, plan
 
 def add_network(parser: Parser, or_run: bool = False) -> None:
     """Add the one network that a command is about; or_run: whether a run may say which."""
-    parser.add_argument(
-        "network",
-        metavar="NETWORK_HELP|DIR" if or_run else "NETWORK_HELP",
-        help=NETWORK_OR_RUN if or_run else NETWORK_HELP,
-    )
+    shown, text = ("NETWORK|DIR", NETWORK_OR_RUN) if or_run else ("NETWORK", NETWORK_HELP)
+    parser.add_argument("network", metavar=shown, help=text)
     add_unsupported(parser)
 
 
 def add_networks(parser: Parser) -> None:
     """Add the networks that share a memory, and their weights."""
-    parser.add_argument("networks", metavar="NETWORK_HELP", nargs="+", help=NETWORK_HELP)
+    parser.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK_HELP)
     parser.add_argument(
         "--weights", type=values.number, nargs="+", metavar="W",
         help="how much each network counts, in the order of the networks; default: 1 each",
@@ -90,6 +87,16 @@ def add_json(parser: Parser) -> None:
         help="table: words and tables within the columns of the terminal, or 80 (default); csv, markdown: the tables "
         "alone, as they are shown, an empty line between them",
     )  # fmt: skip
+
+
+def add_output(parser: Parser, what: str, of: str = "") -> None:
+    """Add the file that the answer is written to; what: it is, with its endings; of: an option whose answer it is."""
+    parser.add_argument("-o", "--output", metavar="FILE", help=f"write the answer{of} to this file: {what}")
+
+
+def add_picture(parser: Parser, what: str) -> None:
+    """Add the file of a picture."""
+    parser.add_argument("--picture", metavar="FILE", help=f"draw {what} (.png, .svg)")
 
 
 def add_folder(parser: Parser, files: str) -> None:

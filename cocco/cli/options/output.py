@@ -63,6 +63,13 @@ def output_path(text: str | None) -> Path | None:
     return None if text is None else Path(text)
 
 
+def say_written(*paths: Path | None) -> None:
+    """Say which of these files were written."""
+    for path in paths:
+        if path:
+            print(f"cocco: wrote {path}", file=sys.stderr)
+
+
 def check_folder(options: Namespace, folder: Path | None, settings: dict[str, Any] | None) -> None:
     """Check before the search that the folder of -o holds no run of another question, unless --force is given."""
     if folder is None and options.force:

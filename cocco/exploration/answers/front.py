@@ -11,9 +11,7 @@ import numpy as np
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.edge import Edge, searched_json
-from cocco.exploration.answers.lacking import lacking_json
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Edge, Moved, lacking_json, searched_json
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import front_of
 from cocco.problem.exchange import cheapest

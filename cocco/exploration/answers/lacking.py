@@ -1,13 +1,14 @@
-"""What an answer without a plan says: which layers do not fit, and the least memory that would suffice."""
+"""What an answer says beside its plans: ends of ranges, what was changed for addresses, what is lacking."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
 
 from cocco.problem.problem import Problem
+from cocco.problem.space import Space, round_sizes
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
@@ -45,3 +46,55 @@ def lacking_json(evaluations: Sequence[Evaluation]) -> dict[str, Any]:
 def finite(value: float | None) -> float | None:
     """Return a number for JSON: null if it is infinite."""
     return None if value is None or math.isinf(value) else value
+
+
+class Edge(NamedTuple):
+    """An end of a range at which an answer, or a size that costs at most 1 % more, lies, with sizes beyond."""
+
+    buffer: str  #: its name in Accelerator
+    end: Literal["low", "high"]
+    size_bytes: int
+    beyond_bytes: int  #: the farthest size beyond that may cost as little
+
+    @property
+    def ask(self) -> str:
+        """The range of what lies beyond, as the command line takes it.
+
+        Examples
+        --------
+        >>> Edge("shared_buffer", "low", 128 * 1024, 48 * 1024).ask
+        '48KB:128KB:4KB'
+        """
+        low, high = sorted((self.size_bytes, self.beyond_bytes))
+        sizes = [*round_sizes(low, high), high, 2 * high][:2]
+        return ":".join(
+            f"{size // 1024}KB" if size % 1024 == 0 else f"{size}" for size in (low, high, sizes[1] - sizes[0])
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return self._asdict()
+
+
+def searched_json(space: Space | None, edges: tuple[Edge, ...]) -> dict[str, Any]:
+    """Return what an answer says of the ranges that were searched, and of their ends at which it lies."""
+    if space is None:
+        return {}
+    ranges = {name: each.to_json() for name, each in space.ranges.items()}
+    return {"searched": ranges, "edges": [each.to_json() for each in edges]}
+
+
+@dataclass(frozen=True)
+class Moved:
+    """One change that was made so that every region has an address."""
+
+    network: str
+    what: Literal["replanned", "reordered", "dropped", "shortened", "cut", "split", "resized"]
+    tensor: str | None  #: that was kept; None where a subgraph was moved or split
+    layer: str | None  #: the first of that subgraph
+    text: str  #: a sentence
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plain data of an element of "moved"."""
+        return {"network": self.network, "what": self.what, "tensor": self.tensor, "layer": self.layer,
+                "text": self.text}  # fmt: skip

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cocco.candidates.rounding import SAME
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
-from cocco.exploration.answers.lacking import lacking_json
+from cocco.exploration.answers.lacking import Edge, lacking_json, searched_json
 from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.space import Space

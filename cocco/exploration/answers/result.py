@@ -8,10 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.edge import Edge, searched_json
 from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks
-from cocco.exploration.answers.lacking import finite, lacking_json
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Edge, Moved, finite, lacking_json, searched_json
 from cocco.exploration.answers.ranges import Ranges
 from cocco.exploration.answers.second import Second
 from cocco.problem.exchange import Exchange

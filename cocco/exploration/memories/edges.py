@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from cocco.bounds.staircase import Staircase
 from cocco.effort.planned import Memory
-from cocco.exploration.answers.edge import Edge
+from cocco.exploration.answers.lacking import Edge
 from cocco.exploration.answers.ranges import MARGINS
 from cocco.exploration.answers.result import Result
 from cocco.exploration.question.runnable import runnable

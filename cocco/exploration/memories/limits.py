@@ -14,7 +14,7 @@ from dataclasses import replace
 from operator import le
 from typing import NamedTuple, Protocol
 
-from cocco.bounds.staircase import Staircase
+from cocco.bounds.floors.least_kept import Floors
 from cocco.candidates.rounding import SAME
 from cocco.effort.budgets import PROOF_STEPS
 from cocco.effort.planned import Memory, Planned
@@ -113,7 +113,7 @@ class CriteriaBound(NamedTuple):
 
 def bounds_of(problem: Problem, judge: Judge) -> list[CriteriaBound]:
     """Return the lower bounds of each memory, the most promising memory first."""
-    plane, totals = judge.plane, Staircase(problem).totals
+    plane, totals = judge.plane, Floors(problem).totals
     found = [CriteriaBound(plane.least(plane.machine(memory), totals(memory)), memory) for memory in problem.memories]
     return sorted(found, key=lambda bound: (judge.key(bound.values), bound.memory))
 

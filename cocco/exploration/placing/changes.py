@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Moved
 from simulator.connected import Connected, connected_parts
 from simulator.partition.errors import PartitionError
 from simulator.partition.intervals import Span, Uses

@@ -16,14 +16,14 @@ from cocco.allocation.address_map import map_of
 from cocco.allocation.conflict import Packing
 from cocco.allocation.windows import clip
 from cocco.bounds.cheapest import keep_question, near_graph
+from cocco.candidates.sets import members
 from cocco.effort.budgets import GRAPH_STEPS, NEXT_LOOKS, PACKING
 from cocco.exploration.placing.bans import Column, Ways
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.exact.exact import spans_beyond
 from cocco.search.exact.plans_below import Near, NearStep
 from cocco.search.exact.question import KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.exact.state import members
+from cocco.search.exact.route import spans_beyond
 from simulator.allocation.judge import Buffer
 from simulator.model.buffer_plan import plan_buffers, round_up
 from simulator.model.kept import Kept, Reserved
@@ -92,9 +92,9 @@ class _Search:
 
     def plan(self, way: Sequence[NearStep]) -> Partition:
         """Return a way as a plan."""
-        kept = [list(members(self.ways.kept(step.after))) for step in way]
         groups = [tuple(members(step.group)) for step in way]
-        return Partition.from_ids(self.question.network, groups, self.problem.metric, spans_beyond(kept))
+        spans = spans_beyond(self.ways.kept(step.after) for step in way)
+        return Partition.from_ids(self.question.network, groups, self.problem.metric, spans)
 
     def _is_placed(self, plan: Partition) -> bool:
         held = plan_buffers(self.question.network, plan, self.machine, self.problem.tile_rule)

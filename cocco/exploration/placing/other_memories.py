@@ -15,7 +15,7 @@ from cocco.candidates.judge import judged_plans
 from cocco.effort.budgets import OTHER_MEMORIES, OTHER_STEPS
 from cocco.effort.planned import Memory, Planned, confirmed
 from cocco.effort.stages import tell
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Moved
 from cocco.exploration.answers.result import Result
 from cocco.exploration.memories.solved import Memories, StepBudget
 from cocco.exploration.question.question import Question

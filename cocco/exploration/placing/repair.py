@@ -22,7 +22,7 @@ from cocco.allocation.windows import Windows, clip
 from cocco.bounds.cheapest import cheapest_plans, step_totals
 from cocco.candidates.rounding import SAME
 from cocco.effort.budgets import MOVE_LOOKS, SLACK_STEPS, TRY_NODES
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Moved
 from cocco.exploration.placing.changes import Change, changes, replanned
 from cocco.exploration.placing.slack import ROOM_SHARES, Slack
 from cocco.problem.problem import Problem, in_memory, part_of

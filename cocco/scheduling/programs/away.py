@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, mask_of, members
+from cocco.candidates.sets import bits, members
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.programs.solver import cp_sat, has_cp_sat, solve
 from cocco.scheduling.searches.peak import reach
 
@@ -55,7 +56,7 @@ def _steps(graph: Graph, capacity: int) -> list[Stretch]:
         ]
         over = graph.need[o] + sum(graph.size[a] for a in idle) - capacity
         if over > 0:
-            found.append(Stretch(over, mask_of(idle)))
+            found.append(Stretch(over, bits(idle)))
     return found
 
 
@@ -127,7 +128,7 @@ def _present(graph: Graph, first: int | None, last: int | None) -> int:
     """Return the tensors that may be there between two operators: made before the second, read after the first."""
     early = 0 if first is None else graph.ancestors[first] | 1 << first
     late = 0 if last is None else graph.descendants[last] | 1 << last
-    return mask_of(a for a in range(len(graph)) if not late >> a & 1 and graph.reader_mask[a] & ~early)
+    return bits(a for a in range(len(graph)) if not late >> a & 1 and graph.reader_mask[a] & ~early)
 
 
 def _cover(graph: Graph, stretches: list[Stretch]) -> int:
@@ -141,7 +142,7 @@ def _cover(graph: Graph, stretches: list[Stretch]) -> int:
     if not has_cp_sat():
         return by_hand
     model = cp_sat().CpModel()
-    wanted = sorted(set(members(mask_of(a for each in stretches for a in members(each.tensors)))))
+    wanted = sorted(set(members(bits(a for each in stretches for a in members(each.tensors)))))
     leaves = {a: model.new_bool_var("") for a in wanted}
     for each in stretches:
         model.add(sum(graph.size[a] * leaves[a] for a in members(each.tensors)) >= each.bytes)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.scheduling.graph import Graph, members
+from cocco.candidates.sets import members
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import uses_of
 from cocco.scheduling.programs.tight import PartAnswer, TightPart
 

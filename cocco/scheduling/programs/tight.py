@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from math import gcd
 from typing import Any, NamedTuple
 
-from cocco.scheduling.graph import Graph, mask_of
+from cocco.candidates.sets import bits
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, Run
 from cocco.scheduling.programs.solver import cp_sat, solve
 
@@ -56,7 +57,7 @@ class Model:
         self.graph, self.part = graph, part
         self.model: Any = cp_sat().CpModel()
         self.count = len(part.operators)
-        inside = mask_of(part.operators)
+        inside = bits(part.operators)
         self.tensors = self._tensors()
         self.unit = gcd(*(graph.size[a] for a in self.tensors), *(graph.weight[o] for o in part.operators))
         self.room = capacity // self.unit

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, members
+from cocco.candidates.sets import members
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
 from cocco.scheduling.searches.drops import Drops
 from cocco.scheduling.searches.peak import OrderWalk

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cocco.scheduling.graph import Graph, members
+from cocco.candidates.sets import members
+from cocco.scheduling.graph import Graph
 
 MAX_CHOICES = 200  #: of a step; our choice: so many only where ten tensors of one size lie idle together
 

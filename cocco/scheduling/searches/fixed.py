@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, mask_of, members
+from cocco.candidates.sets import bits, members
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import Plan, plan_of_gaps, uses_of
 from cocco.scheduling.searches.drops import Drops
 
@@ -98,7 +99,7 @@ def _run(
 ) -> Iterator[tuple[State, int, DropTrail | None]]:
     """Yield every state after a step, with its cost and its trail; room: bytes for tensors that were there before."""
     reads, live, later = graph.read_mask[o], steps.live[step], steps.later[step]
-    open_gaps = mask_of(steps.gap[step])
+    open_gaps = bits(steps.gap[step])
     for (away, copied), (cost, trail) in layer.items():
         away &= ~reads
         over = drops.bytes_of(live & ~away) - room

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cocco.scheduling.graph import Graph, mask_of, members
+from cocco.candidates.sets import bits, members
+from cocco.scheduling.graph import Graph
 from cocco.scheduling.plan import peak_of, ready_after
 
 PEAK_STATES = 1_000_000  #: over all budgets tried; then the beam decides
@@ -111,7 +112,7 @@ def reach(
     """
     walk, goal = OrderWalk(graph), (1 << len(graph)) - 1 if goal is None else goal
     live = sum(graph.size[a] for a in members(done))
-    start = walk.settle(done, mask_of(ready_after(graph, done)), live, 0, budget, None)
+    start = walk.settle(done, bits(ready_after(graph, done)), live, 0, budget, None)
     stack, seen, refused = [start], {start.done}, -1
     while stack:
         state = stack.pop()

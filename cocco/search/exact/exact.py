@@ -1,7 +1,7 @@
 """Partition, order and kept intervals together, proven cheapest: A* over what has run and what stays on chip.
 
 A state is the set of layers that have run, closed under producers, and the tensors that are kept beyond the last step,
-each in one of two ways, as in decode.py:
+each in one of two ways:
 
     unwritten   DRAM has no copy, so it stays until its last reader
     written     DRAM has one; it stays until its next reader, and may be dropped there
@@ -36,10 +36,11 @@ import math
 from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
+from cocco.candidates.sets import bits, members
 from cocco.effort.budgets import MAX_SETS, MAX_STATES, MAX_STEPS
 from cocco.search.exact.moves import Ceiling, Memo, Moves, OutOfBudgetError
 from cocco.search.exact.question import Group, KeepQuestion
-from cocco.search.exact.state import START, Trail, bits, members, spans_of
+from cocco.search.exact.route import spans_beyond
 from cocco.search.exact.window import (
     FOUND,
     GROWTH,
@@ -87,9 +88,8 @@ def no_plan(
 def plan_of(way: Way, limits: Limits) -> ExactPlan:
     """Return the result of a search over all layers as a plan."""
     if way.why == FOUND:
-        return ExactPlan(
-            [tuple(group) for group in way.groups], spans_beyond(way.kept), way.cost, "optimal", way.states, way.steps
-        )
+        groups, spans = [tuple(group) for group in way.groups], spans_beyond(map(bits, way.kept))
+        return ExactPlan(groups, spans, way.cost, "optimal", way.states, way.steps)
     if way.why in (NO_WAY, NONE_BELOW):
         return no_plan("infeasible" if way.why == NO_WAY else "none_below", way.states, way.steps)
     if way.why == MANY_STATES:
@@ -98,14 +98,6 @@ def plan_of(way: Way, limits: Limits) -> ExactPlan:
         many = f"{limits.steps} steps" if way.why == MANY_STEPS else f"{MAX_SETS} sets of layers"
     found = no_plan("gave_up", way.states, way.steps, f"more than {many}", way.cost, way.reached)
     return found._replace(is_wide=way.why == MANY_SETS)
-
-
-def spans_beyond(kept: list[list[int]]) -> tuple[Span, ...]:
-    """Return the intervals of the tensors that are kept beyond each step."""
-    trail = START.trail
-    for tensors in kept:
-        trail = Trail(bits(tuple(tensors)), trail)
-    return spans_of(trail)
 
 
 def exact_plan(

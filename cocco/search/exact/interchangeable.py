@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cocco.search.exact.state import members
+from cocco.candidates.sets import members
 from cocco.search.exact.window import Place
 
 

@@ -6,10 +6,10 @@ import math
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from cocco.candidates.sets import Cones, members
 from cocco.effort.budgets import LOOK_STEPS, MAX_SETS, PRICE_STEPS
 from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.question import KeepQuestion, KeptStep, sets_of_consumers, sets_of_near, sets_of_producers
-from cocco.search.exact.state import members
 from cocco.search.exact.window import MANY_SETS, MANY_STEPS, Limits, Place, Window, all_of
 
 DEFAULT = Limits()
@@ -35,15 +35,7 @@ class Memo:
         layers = (1 << self.count) - 1
         self.producers = [tensors & layers for tensors in self.reads]
         self.near = sets_of_near(question)
-        self.upward = [0] * self.count  # per layer: itself and its ancestors
-        for v, producers in enumerate(self.producers):
-            self.upward[v] = 1 << v
-            for p in members(producers):
-                self.upward[v] |= self.upward[p]
-        self.downward = [1 << v for v in range(self.count)]  # per layer: itself and its descendants
-        for u in reversed(range(self.count)):
-            for v in members(self.consumers[u]):
-                self.downward[u] |= self.downward[v]
+        self.cones = Cones(network.producers)
         self.alone = 0 if question.may_keep else self._alone()
         self.after: dict[int, int] = {}
         self.fits: dict[int, bool | None] = {}  # None: met, not looked at
@@ -57,7 +49,7 @@ class Memo:
         """
         found = 0
         for u in range(self.count):
-            between = (self.downward[u] & self.upward[v] | 1 << u | 1 << v for v in members(self.near[u]))
+            between = (self.cones.down[u] & self.cones.up[v] | 1 << u | 1 << v for v in members(self.near[u]))
             found |= (not any(self.question.may_fit(tuple(members(each))) for each in between)) << u
         return found
 
@@ -67,7 +59,7 @@ class Memo:
             found, stack = 0, [v]
             while stack:
                 for w in members(self.consumers[stack.pop()] & ~found):
-                    if self.question.may_fit(tuple(members(self.downward[v] & self.upward[w]))):
+                    if self.question.may_fit(tuple(members(self.cones.down[v] & self.cones.up[w]))):
                         found |= 1 << w
                         stack.append(w)
             self.after[v] = found
@@ -129,7 +121,7 @@ class Moves:
 
     def _units(self) -> tuple[list[int], int]:
         if not self.window.units:
-            return self.memo.upward, self.inside
+            return self.memo.cones.up, self.inside
         upward, heads = [0] * self.memo.count, 0
         for unit in self.window.units:
             needs = unit
@@ -216,7 +208,7 @@ class Moves:
                 return [v], left, 0
         first = left & -left
         v = first.bit_length() - 1
-        wanted = left & ~self.memo.downward[v]
+        wanted = left & ~self.memo.cones.down[v]
         if not wanted:
             return [v], first, 0
         beside, wanted = wanted, wanted | self.memo.after_with(v) & left

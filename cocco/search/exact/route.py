@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from cocco.candidates.sets import bits, members
 from cocco.search.exact.question import Group, KeepQuestion, KeptStep, sets_of_consumers, sets_of_producers
-from cocco.search.exact.state import START, Trail, bits, members, spans_of
 from cocco.search.exact.window import Place, Way, Window
 from simulator.partition.intervals import Span
 
@@ -28,15 +28,12 @@ class Route(NamedTuple):
     @property
     def spans(self) -> tuple[Span, ...]:
         """The intervals: (tensor, first step, last step), ascending."""
-        trail = START.trail
-        for kept in self.kept:
-            trail = Trail(kept, trail)
-        return spans_of(trail)
+        return spans_beyond(self.kept)
 
     def with_way(self, first: int, last: int, way: Way) -> Route:
         """Return the route with other steps from `first` up to, but not including, `last`."""
-        groups = tuple(bits(tuple(group)) for group in way.groups)
-        kept = tuple(bits(tuple(tensors)) for tensors in way.kept)
+        groups = tuple(map(bits, way.groups))
+        kept = tuple(map(bits, way.kept))
         return Route(self.groups[:first] + groups + self.groups[last:], self.kept[:first] + kept + self.kept[last:])
 
 
@@ -46,7 +43,7 @@ def route_of(subgraphs: Sequence[Sequence[int]], spans: Sequence[Span]) -> Route
     for tensor, first, last in spans:
         for step in range(first, last):
             kept[step] |= 1 << tensor
-    return Route(tuple(bits(tuple(group)) for group in subgraphs), tuple(kept))
+    return Route(tuple(map(bits, subgraphs)), tuple(kept))
 
 
 class Priced(NamedTuple):
@@ -133,3 +130,15 @@ class Pricing:
             self.memo.clear()
             self.inputs_of.clear()
         self.memo[key] = price
+
+
+def spans_beyond(beyond: Iterable[int]) -> tuple[Span, ...]:
+    """Return the intervals of sets kept beyond each step: a tensor kept beyond steps a to z - 1 is kept over [a, z]."""
+    spans: list[Span] = []
+    begun: dict[int, int] = {}
+    known = 0
+    for step, kept in enumerate(beyond):
+        begun.update((tensor, step) for tensor in members(kept & ~known))
+        spans += [(tensor, begun[tensor], step) for tensor in members(known & ~kept)]
+        known = kept
+    return tuple(sorted(spans))

@@ -1,9 +1,8 @@
-"""The kept intervals that make given steps in a given order cheapest: decode.py's dynamic program with real prices.
+"""The kept intervals that make given steps in a given order cheapest: a dynamic program over the steps.
 
-decode.py saves DRAM bytes. But a step may cost more next to kept tensors: less room means smaller tiles, or a loop
-order that reads again. So here each step is priced as it runs, in the metric of the question, and the states are those
-of the exact search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what
-crosses DRAM.
+Kept tensors save DRAM bytes, but a step may cost more next to them: less room means smaller tiles, or a loop order that
+reads again. So each step is priced as it runs, in the metric of the question, and the states are those of the exact
+search (exact.py) with the subgraphs fixed. Within a step, before it is priced, ways are ranked by what crosses DRAM.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from cocco.candidates.sets import bits
 from cocco.search.exact.question import Group, KeepQuestion, KeptStep
-from cocco.search.exact.state import START, Trail, bits, spans_of
-from cocco.search.keeping.beam import narrow
-from cocco.search.keeping.problem import made_and_read
-from simulator.partition.intervals import Span
+from cocco.search.exact.route import spans_beyond
+from simulator.partition.intervals import Span, Uses
+from workloads.network.network import Network
 
 SPREAD = 8  #: times as many while a step drops tensors one after the other; our choice: the paper's networks have 4
 WIDTH = 500  #: states that go on, at most; our choice: exact on narrow networks, at most some seconds on the wide ones
@@ -28,6 +27,13 @@ class PricedChoice(NamedTuple):
     spans: tuple[Span, ...]  #: (tensor, first step, last step), ascending
     cost: float
     exact: bool  #: whether no choice of intervals costs less
+
+
+class Trail(NamedTuple):
+    """What was kept beyond each step so far, the last step first."""
+
+    kept: int  #: a bit per tensor
+    before: Trail | None
 
 
 class _Way(NamedTuple):
@@ -60,7 +66,7 @@ def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int
     width: the most states to continue with; None: all, so the answer is exact.
     """
     table = _Table(question, groups)
-    ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, START.trail)], True
+    ways, exact = [_Way(0, 0, 0, 0.0, 0.0, 0, 0, 0, Trail(0, None))], True
     for step in range(len(groups)):
         for expand, tensors in ((table.load, table.read[step]), (table.make, table.made[step])):
             for tensor in tensors:
@@ -76,7 +82,11 @@ def priced_intervals(question: KeepQuestion, groups: Sequence[Group], width: int
             return None
         ways = [way._replace(trail=Trail(way.kept, way.trail)) for way in ways]
     (last,) = ways
-    return PricedChoice(spans_of(last.trail), last.value, exact)
+    beyond, trail = list[int](), last.trail
+    while trail.before is not None:
+        beyond.append(trail.kept)
+        trail = trail.before
+    return PricedChoice(spans_beyond(reversed(beyond)), last.value, exact)
 
 
 class _Table:
@@ -87,13 +97,13 @@ class _Table:
         self.made, self.read = made_and_read(question.network, groups)
         self.touched = [bits(both[0] + both[1]) for both in zip(self.made, self.read)]
         is_output = question.network.is_output
-        self.outputs = [bits(tuple(v for v in group if is_output[v])) for group in groups]
+        self.outputs = [bits(v for v in group if is_output[v]) for group in groups]
         self.reads: dict[int, list[int]] = {}
         for step, tensors in enumerate(self.read):
             for tensor in tensors:
                 self.reads.setdefault(tensor, []).append(step)
         self.layers = [bits(group) for group in groups]
-        self.last = [bits(tuple(u for u in read if self.reads[u][-1] == i)) for i, read in enumerate(self.read)]
+        self.last = [bits(u for u in read if self.reads[u][-1] == i) for i, read in enumerate(self.read)]
         self.room = [question.room + question.most_handed(layers) for layers in self.layers]
         self.prices: dict[KeptStep, float] = {}
 
@@ -174,3 +184,50 @@ def _distinct(ways: Iterable[_Way]) -> list[_Way]:
         if key not in best or way.cost < best[key].cost:
             best[key] = way
     return list(best.values())
+
+
+def made_and_read(
+    network: Network, subgraphs: Sequence[Sequence[int]]
+) -> tuple[tuple[tuple[int, ...], ...], tuple[tuple[int, ...], ...]]:
+    """Return per step the tensors that it makes and a later step reads, and those that it reads from elsewhere."""
+    uses = Uses(network, subgraphs)
+    made: list[list[int]] = [[] for _ in subgraphs]
+    read: list[list[int]] = [[] for _ in subgraphs]
+    for tensor in range(len(network.tensors)):
+        steps = uses.reads(tensor)
+        maker = uses.made(tensor)
+        if steps and maker is not None:
+            made[maker].append(tensor)
+        for step in steps:
+            read[step].append(tensor)
+    return tuple(map(tuple, made)), tuple(map(tuple, read))
+
+
+def narrow(states: list[_Way], width: int | None) -> tuple[list[_Way], bool]:
+    """Return at most `width` states, in their order, and whether these are all; of equals the first stay.
+
+    Chosen by cost alone, a beam dies of states that keep too much: a kept tensor has already saved its write, but takes
+    room later. So half of the places go to different amounts of kept bytes (our choice, from trials): the range from
+    nothing to the most is divided into as many equal parts, and the best state of each part stays. The state with
+    nothing kept always stays: from it the partition runs as without kept tensors.
+    """
+    if width is None or len(states) <= width:
+        return states, True
+    order = sorted(range(len(states)), key=lambda i: states[i].cost)
+    chosen = {i for i in order if not states[i].kept}
+    chosen.update(_first(order, chosen, (width + 1) // 2))
+    parts = width - len(chosen)
+    if parts > 0:
+        most = max(state.bytes for state in states)
+        best: dict[int, int] = {}
+        for i in order:
+            if i not in chosen:
+                best.setdefault(states[i].bytes * parts // (most + 1), i)
+        chosen.update(best.values())
+    chosen.update(_first(order, chosen, width))
+    return [states[i] for i in sorted(chosen)], False
+
+
+def _first(order: list[int], chosen: set[int], count: int) -> list[int]:
+    """Return the first positions not chosen yet, as many as fill up the chosen ones to `count`."""
+    return [i for i in order if i not in chosen][: max(0, count - len(chosen))]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 Asked = TypeVarTuple("Asked")
 Answered = TypeVar("Answered")
-Row = tuple[int, int, int, int, int, int, int, int, int]  # as simulator.model.cost.Totals
+Row = tuple[int, ...]  #: as simulator.model.cost.Totals
 
 
 def first_of(

@@ -7,12 +7,8 @@ lie in those of core 0.
 
 from __future__ import annotations
 
-import numpy as np
-
-from simulator.execution.cores.memory import CoreMemory, Ring
-from simulator.execution.value.addressed import AddressedMemory, Addresses, ByteCells, Bytes
-from simulator.execution.value.arithmetic import Block
-from simulator.execution.value.executor import Miss, Span
+from simulator.execution.value.addressed import AddressedMemory, Addresses, lay
+from simulator.execution.value.executor import TensorMemory
 from simulator.model.buffer_plan import BufferPlan
 
 
@@ -35,44 +31,10 @@ class AddressedCores(AddressedMemory):
         for each in self.others:
             each.end()
 
-    def at_address(self, core: int, tensor: int, given: CoreMemory) -> CoreMemory:
+    def at_address(self, core: int, tensor: int, given: TensorMemory) -> TensorMemory:
         """Return a core's part of a tensor at its address; it stays as long as the step runs."""
-        if not given.channels:
-            return given
-        memory = self.others[core - 1] if core else self
-        claimed, place, mark = memory.region(tensor)
-        found = AddressedCore(given, place[: claimed.main_bytes], place[claimed.main_bytes :], mark)
-        memory.add(found)
-        return found
-
-
-class AddressedCore(CoreMemory):
-    """MAIN and SIDE of one core's part of a tensor, as views of its bytes."""
-
-    def __init__(self, given: CoreMemory, main: Bytes, side: Bytes, mark: int) -> None:
-        self.name, self.channels = given.name, given.channels
-        self.main: _ByteRing = _ByteRing(given.main, main, mark & 0xFFFF)
-        self.side: _ByteRing = _ByteRing(given.side, side, mark >> 16)
-
-    def check(self) -> None:
-        """Raise Miss if a byte is not what this core last wrote."""
-        if not (self.main.bytes.is_whole() and self.side.bytes.is_whole()):
-            raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
-
-
-class _ByteRing(Ring):
-    """A ring whose elements are also stored as bytes."""
-
-    def __init__(self, given: Ring, place: Bytes, mask: int) -> None:
-        self.name, self.shape, self.values, self.holds = given.name, given.shape, given.values, given.holds
-        self.bytes = ByteCells(self.values, place, mask)
-
-    def read(self, rows: Span, columns: Span) -> Block:
-        """Return a block, read from its bytes."""
-        super().read(rows, columns)  # raises where the schedule does not have the elements there
-        return self.bytes.read(self.cells(rows, columns), self.name)
-
-    def write(self, rows: Span, columns: Span, values: Block) -> None:
-        """Store a block, as numbers and as bytes."""
-        super().write(rows, columns, np.asarray(values))
-        self.bytes.write(self.cells(rows, columns))
+        if given.channels:
+            memory = self.others[core - 1] if core else self
+            claimed, place, mark = memory.region(tensor)
+            memory.add(lay(given, claimed.main_bytes, place, mark))
+        return given

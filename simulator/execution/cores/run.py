@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from simulator.execution.cores.memory import CoreMemory
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team
 from simulator.execution.count.layer_facts import second_heads
@@ -19,8 +18,10 @@ from simulator.execution.count.miss import Miss, Span
 from simulator.execution.count.part import ROWS
 from simulator.execution.count.scheme import Cells
 from simulator.execution.value.arithmetic import PRIME, Arithmetic, Block
+from simulator.execution.value.executor import TensorMemory
+from simulator.model.subgraph.regions import Region
 
-Place = Callable[[int, int, CoreMemory], CoreMemory]  #: of a core and a tensor id
+Place = Callable[[int, int, TensorMemory], TensorMemory]  #: of a core and a tensor id
 
 
 @dataclass
@@ -108,14 +109,18 @@ class _Run:
                 raise Miss(f"tensor {part.name(u)!r}: element {tuple(np.argwhere(~made)[0])} is never made")
         return self.stored, self.counts
 
-    def _memories(self, core: int) -> dict[int, CoreMemory]:
+    def _memories(self, core: int) -> dict[int, TensorMemory]:
         """Return the memories of a core: exactly the claimed elements, or the whole map if that is on chip."""
         share, found = self.team.shares[core], {}
         for u in self.part.tensors:
             cells = self.team.cells[core][u]
             if u in self.part.lies.on_chip:
                 cells = Cells(self.part.extent[ROWS][u], share.extent(u), 0, 0, cells.channels)
-            found[u] = CoreMemory(self.part.name(u), share.channels[u], cells)
+            name, count = self.part.name(u), len(share.channels[u])
+            if count > cells.channels:
+                raise Miss(f"tensor {name!r}: {count} channels exceed the {cells.channels} of a core's region")
+            region = Region((cells.rows, cells.columns), (cells.kept, cells.width), 0, 0)
+            found[u] = TensorMemory(name, count, region)
             if self.place is not None and u not in self.part.lies.on_chip:
                 found[u] = self.place(core, u, found[u])
         return found
@@ -180,7 +185,7 @@ class _Run:
             self.made[u][cells] = True
         if u in self.stored:
             self.counts.stores += (rows[1] - rows[0]) * (columns[1] - columns[0]) * len(channels)
-            back = memory.read(rows, columns, list(channels))
+            back = memory.read(rows, columns)
             self.stored[u][(slice(channels.start, channels.stop), *cells)] = (
                 back[:, :, ::-1] if share.is_mirrored else back
             )
@@ -195,7 +200,7 @@ class _Run:
             mine = [each for each in share.channels[u] if each in channels]
             if begin == end or not mine:
                 continue
-            values = self.memory[other][u].read(rows, (begin, end), mine)
+            values = self.memory[other][u].read(rows, (begin, end))[[each - share.channels[u].start for each in mine]]
             first, stop = share.place(u, (begin, end))
             block[mine, :, first - columns[0] : stop - columns[0]] = values[:, :, ::-1] if share.is_mirrored else values
             self.counts.reads += values.size

@@ -38,36 +38,11 @@ def run_layer(
 ) -> Count:
     """Return what the loops of a layer take and move when they run with integers.
 
-    Parameters
-    ----------
-    network : Network
-        The network of the layer.
-    v : int
-        Its id.
-    plan : LayerPlan
-        Its loops.
-    rooms : (float, float)
-        Bytes for activations and for weights: those that the plan claims.
-    batch : int
-        Samples.
-    word : int
-        Channels to which a position is rounded up (`Technology.channel_alignment`).
-    seed : int
-        Of the values.
-    lies : Lies
-        Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
-    after : sequence of int
-        Layers that follow in the same loops, ascending: the epilogue of a dense layer.
+    Counted as by `count_layer`, which says what the arguments are. rooms: bytes for activations and for weights,
+    those that the plan claims. seed: of the values.
 
-    Returns
-    -------
-    Count
-        Bytes for the whole batch; a memory's bytes are the sum of its regions, each as large as the most it held.
-
-    Raises
-    ------
-    Miss
-        A read finds nothing, a write has no room, an element is made twice or never, or an output is wrong.
+    Raises Miss if a read finds nothing, a write has no room, an element is made twice or never, or an output is
+    wrong.
 
     Examples
     --------

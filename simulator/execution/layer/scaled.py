@@ -46,34 +46,8 @@ def run_scaled(
 ) -> bool:
     """Run the loops of a layer with values in memories of exactly the bytes counted, and compare both counts.
 
-    Parameters
-    ----------
-    network : Network
-        The network of the layer.
-    v : int
-        Its id.
-    plan : LayerPlan
-        Its loops.
-    batch : int
-        Samples.
-    word : int
-        Channels to which a position is rounded up (`Technology.channel_alignment`).
-    full : bool
-        Run even far larger layers unscaled.
-    lies : Lies
-        Which inputs are on chip, whole, and whether the output stays there and goes to DRAM.
-    after : sequence of int
-        Layers that follow in the same loops, ascending: the epilogue of a dense layer.
-
-    Returns
-    -------
-    bool
-        Whether it was scaled down.
-
-    Raises
-    ------
-    Miss
-        The loops cannot run this layer, or do not run as counted.
+    Returns whether it was scaled down. The arguments are those of `count_layer`; full: run even far larger layers
+    unscaled. Raises Miss if the loops cannot run this layer, or do not run as counted.
 
     Examples
     --------

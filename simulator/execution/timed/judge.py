@@ -39,25 +39,9 @@ def judge_run(
 ) -> Replayed | None:
     """Return what a replay of a run shows; raises Miss at the first thing that cannot be.
 
-    Parameters
-    ----------
-    network : Network
-        What is computed.
-    accelerator : Accelerator
-        The hardware.
-    steps : sequence of (Plan, Counted)
-        The choices of each step, and what was counted of it.
-    intervals : sequence of (int, int, int)
-        Tensor, first and last step of all that is kept.
-    run : iterable of sequences
-        Every transfer: kind, step, layer, start, stop, bytes (`simulator.timing.Slice`).
-    places : iterable of sequences, optional
-        Where all that is held lies: memory, kind, step, name, start, stop, bytes, address.
-
-    Returns
-    -------
-    Replayed or None
-        None where cycles were not counted.
+    None where cycles were not counted. steps: the choices of each step, and what was counted of it. intervals:
+    tensor, first and last step of all that is kept. run: every transfer, as kind, step, layer, start, stop, bytes
+    (`simulator.timing.Slice`). places: as `judge_places` takes them, where they are to be judged.
     """
     if any(found.count.compute_cycles is None for _, found in steps):
         return None

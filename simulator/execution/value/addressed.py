@@ -8,13 +8,12 @@ changes it, and a read, the comparison of outputs or the check at the end of the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Protocol
 from zlib import crc32
 
 import numpy as np
 
 from simulator.execution.value.arithmetic import Block
-from simulator.execution.value.executor import Execution, Miss, Room, Span, TensorMemory, ring_cells
+from simulator.execution.value.executor import Execution, Miss, Ring, Span, TensorMemory
 from simulator.model.buffer_plan import BufferPlan, Memory, tensor_id, weights_id
 from simulator.model.subgraph.regions import Region
 
@@ -22,13 +21,6 @@ Bytes = np.ndarray  #: uint8
 Cells = tuple[np.ndarray, np.ndarray]  #: which rows and columns of a region
 Addresses = Mapping[Memory, Mapping[str, int]]  #: memory -> id of the buffer -> first byte
 VALUE_BYTES = 2  #: of a number in memory; values are residues below 2**16
-
-
-class Checked(Protocol):
-    """What is checked when a step ends."""
-
-    def check(self) -> None:
-        """Raise Miss where bytes were overwritten."""
 
 
 class AddressedMemory:
@@ -39,7 +31,7 @@ class AddressedMemory:
         self.bytes = {memory: np.zeros(plan.capacity(memory), dtype=np.uint8) for memory in plan.buffers}
         self.weights: dict[str, Bytes] = {}
         self._step = 0
-        self._running: list[Checked] = []
+        self._running: list[TensorMemory] = []
 
     def begin(self, step: int) -> None:
         """Load the weights that arrive while this subgraph runs: its own, or those of the next one."""
@@ -54,9 +46,10 @@ class AddressedMemory:
     def put(self, execution: Execution) -> None:
         """Make an execution read and write here, each tensor at its address."""
         for u, given in execution.memory.items():
-            if not isinstance(given, _Addressed):  # a tensor on chip whole has its address already
-                execution.memory[u] = _Addressed(given, execution.regions[u], *self.region(u))
-        self._running = [each for each in execution.memory.values() if isinstance(each, _Addressed)]
+            if not isinstance(given.main, ByteRing):  # a tensor on chip whole has its address already
+                claimed, place, mark = self.region(u)
+                lay(given, claimed.main_bytes, place, mark)
+        self._running = list(execution.memory.values())
 
     def region(self, tensor: int) -> tuple[Region, Bytes, int]:
         """Return what the running step claims for a tensor, its bytes, and a number unique to it."""
@@ -64,15 +57,13 @@ class AddressedMemory:
         place = self._span(next(iter(self.plan.buffers)), name, claimed.main_bytes + claimed.side_bytes)
         return claimed, place, crc32(name.encode())
 
-    def add(self, region: Checked) -> None:
+    def add(self, region: TensorMemory) -> None:
         """Check a region when the running step ends."""
         self._running.append(region)
 
     def place(self, name: str, given: TensorMemory, size: int) -> TensorMemory:
         """Return a tensor that is on chip whole, of this many bytes, at its address; it stays as long as it is used."""
-        region = Region(given.main_shape, (0, 0), size, 0)
-        bytes_ = self._span(next(iter(self.plan.buffers)), name, size)
-        return _Addressed(given, region, region, bytes_, crc32(name.encode()))
+        return lay(given, size, self._span(next(iter(self.plan.buffers)), name, size), crc32(name.encode()))
 
     def fill(self) -> None:
         """Fill the regions of a single layer, whose loops run in a separate memory; raises Miss on an overlap."""
@@ -110,43 +101,32 @@ class AddressedMemory:
         return self.bytes[memory][start : start + size]
 
 
-class _Addressed(TensorMemory):
-    """MAIN and SIDE of one tensor as views of a memory's bytes; which elements they hold is recorded separately."""
+class ByteRing(Ring):
+    """A ring as a view of a memory's bytes; which elements it holds is recorded separately."""
 
-    def __init__(self, given: TensorMemory, executed: Room, claimed: Region, place: Bytes, mark: int) -> None:
-        super().__init__(given.name, given.main.shape[0], executed)
-        self.main_bytes = ByteCells(self.main, place[: claimed.main_bytes], mark & 0xFFFF)
-        self.side_bytes = ByteCells(self.side, place[claimed.main_bytes :], mark >> 16)
+    def __init__(self, given: Ring, place: Bytes, mask: int) -> None:
+        self.name, self.shape, self.values, self.holds = given.name, given.shape, given.values, given.holds
+        self.bytes = ByteCells(self.values, place, mask)
 
     def read(self, rows: Span, columns: Span) -> Block:
-        """Return a block of MAIN, read from its bytes."""
-        super().read(rows, columns)  # raises where the schedule does not have the elements there
-        return self.main_bytes.read(ring_cells(rows, columns, self.main_shape), self.name)
+        """Return a block, read from its bytes."""
+        return self.bytes.read(self.cells(rows, columns), self.name)
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
-        """Put a block into MAIN, as numbers and as bytes."""
+        """Store a block, as numbers and as bytes."""
         super().write(rows, columns, values)
-        self.main_bytes.write(ring_cells(rows, columns, self.main_shape))
+        self.bytes.write(self.cells(rows, columns))
 
-    def save(self, rows: Span, columns: Span) -> None:
-        """Copy rows of MAIN to SIDE."""
-        super().save(rows, columns)
-        rows = (max(rows[0], rows[1] - self.side_shape[0]), rows[1])
-        self.side_bytes.write(ring_cells(rows, columns, self.side_shape))
+    def is_whole(self) -> bool:
+        """Whether all bytes are as last written."""
+        return self.bytes.is_whole()
 
-    def restore(self, rows: Span, columns: Span) -> int:
-        """Copy rows of SIDE back to MAIN, from the bytes."""
-        cells = ring_cells(rows, columns, self.side_shape)
-        values = self.side_bytes.read(cells, self.name)
-        copied = super().restore(rows, columns)
-        if not np.array_equal(values, self.side[(slice(None), *cells)]):
-            raise Miss(f"tensor {self.name!r}: SIDE was overwritten")
-        return copied
 
-    def check(self) -> None:
-        """Raise Miss if a byte is not what this tensor last wrote."""
-        if not (self.main_bytes.is_whole() and self.side_bytes.is_whole()):
-            raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
+def lay(memory: TensorMemory, main_bytes: int, place: Bytes, mark: int) -> TensorMemory:
+    """Return the memory of a tensor with MAIN and SIDE in these bytes, one behind the other; it is empty."""
+    memory.main = ByteRing(memory.main, place[:main_bytes], mark & 0xFFFF)
+    memory.side = ByteRing(memory.side, place[main_bytes:], mark >> 16)
+    return memory
 
 
 class ByteCells:

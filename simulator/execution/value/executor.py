@@ -46,24 +46,51 @@ class Counts:
     updates: Counter[int] = field(default_factory=Counter)
 
 
+class Ring:
+    """A region whose rows and columns are each a ring: cells that know which element they hold."""
+
+    def __init__(self, name: str, channels: int, shape: tuple[int, int]) -> None:
+        self.name, self.shape = name, shape  #: of the tensor; rows and columns
+        self.values = np.zeros((channels, *shape), dtype=np.int64)
+        self.holds = np.full(shape, -1, dtype=np.int64)
+
+    def cells(self, rows: Span, columns: Span) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells where the elements of a block are stored."""
+        down, across = (max(1, extent) for extent in self.shape)
+        return np.ix_(np.arange(*rows) % down, np.arange(*columns) % across)  # type: ignore[return-value]
+
+    def has(self, rows: Span, columns: Span) -> bool:
+        """Whether all elements of a block are here."""
+        return np.array_equal(self.holds[self.cells(rows, columns)], _elements(rows, columns))
+
+    def read(self, rows: Span, columns: Span) -> Block:
+        """Return a block that is here."""
+        return self.values[(slice(None), *self.cells(rows, columns))]
+
+    def write(self, rows: Span, columns: Span, values: Block) -> None:
+        """Store a block, overwriting what was there."""
+        cells = self.cells(rows, columns)
+        self.values[(slice(None), *cells)] = values
+        self.holds[cells] = _elements(rows, columns)
+
+    def is_whole(self) -> bool:
+        """Whether nothing else overwrote a cell: nothing can here."""
+        return True
+
+
 class TensorMemory:
-    """The MAIN and SIDE region of one tensor: cells that know which element they hold."""
+    """The MAIN and SIDE region of one tensor, or of a core's part of it."""
 
     def __init__(self, name: str, channels: int, region: Room) -> None:
-        self.name = name
-        self.main_shape, self.side_shape = region.main, region.side
-        self.main = np.zeros((channels, *region.main), dtype=np.int64)
-        self.main_holds = np.full(region.main, -1, dtype=np.int64)
-        self.side = np.zeros((channels, *region.side), dtype=np.int64)
-        self.side_holds = np.full(region.side, -1, dtype=np.int64)
+        self.name, self.channels = name, channels
+        self.main, self.side = Ring(name, channels, region.main), Ring(name, channels, region.side)
 
     def read(self, rows: Span, columns: Span) -> Block:
         """Return a block of MAIN."""
-        if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
-            raise Miss(f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, MAIN holds {self.main_shape}")
-        cells = ring_cells(rows, columns, self.main_shape)
-        held = self.main_holds[cells]
-        if not np.array_equal(held, _elements(rows, columns)):
+        if self._is_too_large(rows, columns):
+            raise Miss(f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, MAIN holds {self.main.shape}")
+        if not self.main.has(rows, columns):
+            held = self.main.holds[self.main.cells(rows, columns)]
             wrong = np.argwhere(held != _elements(rows, columns))[0]
             found = held[tuple(wrong)]
             instead = "nothing" if found < 0 else f"[{found >> 32}, {found & 0xFFFFFFFF}]"
@@ -71,33 +98,45 @@ class TensorMemory:
                 f"tensor {self.name!r}: a reader wants {_show(rows, columns)}, but element "
                 f"[{rows[0] + wrong[0]}, {columns[0] + wrong[1]}] is not in MAIN ({instead} is in its place)"
             )
-        return self.main[(slice(None), *cells)]
+        return self.main.read(rows, columns)
 
     def write(self, rows: Span, columns: Span, values: Block) -> None:
         """Write a block into MAIN, overwriting what was there."""
-        if rows[1] - rows[0] > self.main_shape[0] or columns[1] - columns[0] > self.main_shape[1]:
-            raise Miss(f"tensor {self.name!r}: an update of {_show(rows, columns)} exceeds MAIN of {self.main_shape}")
-        cells = ring_cells(rows, columns, self.main_shape)
-        self.main[(slice(None), *cells)] = values
-        self.main_holds[cells] = _elements(rows, columns)
+        if self._is_too_large(rows, columns):
+            raise Miss(f"tensor {self.name!r}: an update of {_show(rows, columns)} exceeds MAIN of {self.main.shape}")
+        self.main.write(rows, columns, values)
 
     def save(self, rows: Span, columns: Span) -> None:
         """Copy the last rows of a block that is in MAIN to SIDE, for the next row of tiles (path 2 of Fig. 7)."""
-        rows = (max(rows[0], rows[1] - self.side_shape[0]), rows[1])
-        cells = ring_cells(rows, columns, self.side_shape)
-        self.side[(slice(None), *cells)] = self.read(rows, columns)
-        self.side_holds[cells] = _elements(rows, columns)
+        kept = self.side.shape[0]
+        if kept and rows[1] > 0:
+            rows = max(0, rows[1] - kept), rows[1]
+            self.side.write(rows, columns, self.read(rows, columns))
 
     def restore(self, rows: Span, columns: Span) -> int:
-        """Copy rows from SIDE back to MAIN (path 1 of Fig. 7); return the number of elements copied."""
-        cells = ring_cells(rows, columns, self.side_shape)
-        if not np.array_equal(self.side_holds[cells], _elements(rows, columns)):
+        """Copy the rows above these from SIDE back to MAIN, as far as both have room (path 1 of Fig. 7).
+
+        Return the number of elements copied.
+        """
+        top = max(0, rows[0] - self.side.shape[0], rows[1] - self.main.shape[0])
+        if not self.side.shape[0] or top >= rows[0]:
+            return 0
+        rows = top, rows[0]
+        if not self.side.has(rows, columns):
             raise Miss(f"tensor {self.name!r}: SIDE does not hold {_show(rows, columns)}")
-        self.write(rows, columns, self.side[(slice(None), *cells)])
+        values = self.side.read(rows, columns)
+        if not np.array_equal(values, self.side.values[(slice(None), *self.side.cells(rows, columns))]):
+            raise Miss(f"tensor {self.name!r}: SIDE was overwritten")
+        self.write(rows, columns, values)
         return (rows[1] - rows[0]) * (columns[1] - columns[0])
 
     def check(self) -> None:
-        """Raise Miss if another tensor overwrote a byte: impossible here."""
+        """Raise Miss if another tensor overwrote a byte."""
+        if not (self.main.is_whole() and self.side.is_whole()):
+            raise Miss(f"tensor {self.name!r}: bytes of its region were overwritten")
+
+    def _is_too_large(self, rows: Span, columns: Span) -> bool:
+        return rows[1] - rows[0] > self.main.shape[0] or columns[1] - columns[0] > self.main.shape[1]
 
 
 class Execution:
@@ -154,18 +193,15 @@ class Execution:
     def _advance(self, u: int, rows: Span, columns: Span) -> None:
         """Restore the kept rows of these columns, make or load the new rows, and save the last ones for later."""
         memory = self.memory[u]
-        kept = memory.side_shape[0]
-        if kept:
-            top = max(0, rows[0] - kept, rows[1] - memory.main_shape[0])
-            if top < rows[0]:
-                self.counts.side_read[u] += memory.restore((top, rows[0]), columns)
+        restored = memory.restore(rows, columns)
+        if restored:
+            self.counts.side_read[u] += restored
         if rows[1] > rows[0]:
             self.counts.updates[u] += 1
             rows_at_once = rows[1] - rows[0] if self.part.readers[u] else self.steps[ROWS][u]
             for first in range(rows[0], rows[1], rows_at_once):
                 self._make(u, (first, min(first + rows_at_once, rows[1])), columns)
-        if kept and rows[1] > 0:
-            memory.save((max(0, rows[1] - kept), rows[1]), columns)
+        memory.save(rows, columns)
 
     def _make(self, u: int, rows: Span, columns: Span) -> None:
         place = np.s_[rows[0] : rows[1], columns[0] : columns[1]]
@@ -213,11 +249,6 @@ def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:
     """Return an empty map of this tensor as DRAM holds it."""
     shape = arithmetic.network.tensors[tensor]
     return np.zeros((arithmetic.channels[tensor], shape.height, shape.width), dtype=np.int64)
-
-
-def ring_cells(rows: Span, columns: Span, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cells where elements are stored: each region is a ring in both directions."""
-    return np.ix_(np.arange(*rows) % shape[0], np.arange(*columns) % shape[1])  # type: ignore[return-value]
 
 
 def _elements(rows: Span, columns: Span) -> np.ndarray:

@@ -8,17 +8,5 @@ from simulator.model.layer.orders cimport Loops
 cdef enum:
     MOST_SLICES = 6
 
-cdef void chain_plans(Place* at) noexcept nogil
-cdef i64 fewer_words(i64 words, i64 size) noexcept nogil
-cdef bint _chain_may_win(
-    Place* at, ChainBand* band, ChainRows* rows, Loops loops, i64 passing, i64 reads
-) noexcept nogil
-cdef bint _middle_may_win(Place* at, ChainBand* band, i64 outputs) noexcept nogil
-cdef void _tiles_middle_plans(Place* at, ChainBand* band, i64 outputs) noexcept nogil
-cdef i64 _kept_middle(Place* at, Room left, i64 chunk, Loops loops) noexcept nogil
-cdef Loops _in_pieces(LoopLayer* layer, i64 number, i64 chunk, i64 outputs, i64 kept) noexcept nogil
-cdef void _layers_plans(Place* at, ChainBand* band) noexcept nogil
-cdef void _middle_tiles_plans(Place* at, ChainBand* band) noexcept nogil
-cdef void _slices_plans(Place* at, ChainBand* band, i64 outputs) noexcept nogil
-cdef bint _fits(Place* at, Needs needs) noexcept nogil
-cdef bint _offer_chain(Place* at, i64 order, i64 mode, ChainBand* band, Loops loops) noexcept nogil
+# compiled: chain_plans, fewer_words, _chain_may_win, _middle_may_win, _tiles_middle_plans, _kept_middle, _in_pieces,
+# _layers_plans, _middle_tiles_plans, _slices_plans, _fits, _offer_chain

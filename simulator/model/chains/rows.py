@@ -42,14 +42,8 @@ class ChainBand(NamedTuple):
 def band_of(axes: tuple[Axis, Axis | None, Axis], tile: tuple[int, int], reads_x: bool) -> ChainBand:
     """Return what tiles of this many output rows need.
 
-    Parameters
-    ----------
-    axes : (Axis, Axis or None, Axis)
-        The rows of the openers, of the middle layer and of the closer.
-    tile : (int, int)
-        Rows and columns of the output, all columns.
-    reads_x : bool
-        Whether the same rows of x are added to the output.
+    axes: the rows of the openers, of the middle layer and of the closer. tile: rows and columns of the output, all
+    columns. reads_x: whether the same rows of x are added to the output.
 
     Examples
     --------

@@ -134,18 +134,6 @@ def _modes_of(rows: Met, columns: Met) -> Iterator[Mode]:
 def meet(axis: Axis, tile: int) -> Met:
     """Return what tiles of this many outputs meet; the last tile has the outputs that are left.
 
-    Parameters
-    ----------
-    axis : Axis
-        The windows.
-    tile : int
-        Outputs of a tile on this axis, at least 1.
-
-    Returns
-    -------
-    Met
-        Counted tile by tile.
-
     Examples
     --------
     >>> meet(Axis(extent=8, windows=8, taps=3, padding=1), 4)

@@ -3,11 +3,5 @@ from simulator.model.layer.goal cimport Place, Room
 from simulator.model.layer.loop_layer cimport LoopLayer, Mode
 from simulator.model.layer.orders cimport LoopPlan
 
-cdef void find_cheapest(Place* at) noexcept nogil
-cdef void _offer_fitting(Place* at, LoopPlan plan) noexcept nogil
-cdef void _plans_of_tile(Place* at) noexcept nogil
-cdef void _joined_plans(Place* at) noexcept nogil
-cdef void _joined_plan(Place* at, i64 order, i64 step) noexcept nogil
-cdef void _norm_plans(Place* at) noexcept nogil
-cdef void _attention_plans(Place* at) noexcept nogil
-cdef void _apart_plans(Place* at) noexcept nogil
+# compiled: find_cheapest, _offer_fitting, _plans_of_tile, _joined_plans, _joined_plan, _norm_plans, _attention_plans,
+# _apart_plans

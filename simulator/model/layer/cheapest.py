@@ -57,22 +57,10 @@ Tiles = Literal["bands", "equal", "all"]
 def cheapest_plan(layer: LoopLayer, room: Room, goal: Goal, tiles: Tiles = "bands") -> LoopPlan | None:
     """Return the cheapest way to run a layer in this memory, None if none fits.
 
-    Parameters
-    ----------
-    layer : LoopLayer
-        From `loops.loop_layer`; for several cores from `schemes.looped.loop_ways`: then the sum over all cores counts.
-    room : Room
-        Bytes of one core.
-    goal : Goal
-        What is to be least.
-    tiles : {"bands", "equal", "all"}
-        "bands": squares, the whole map, and bands of full width and ceil(H / n) rows. "equal": also rectangles of
-        ceil(H / n) x ceil(W / m). "all": all rectangles, for small maps.
-
-    Returns
-    -------
-    LoopPlan or None
-        Ties go to the least EMA, energy, the larger tile, fewer bytes, the first order of the table.
+    layer: for several cores from `schemes.looped.loop_ways`: then the sum over all cores counts. room: bytes of one
+    core. tiles: "bands": squares, the whole map, and bands of full width and ceil(H / n) rows; "equal": also
+    rectangles of ceil(H / n) x ceil(W / m); "all": all rectangles, for small maps. Ties go to the least EMA,
+    energy, the larger tile, fewer bytes, the first order of the table.
 
     Examples
     --------

@@ -16,7 +16,7 @@ cdef enum:  # simulator.metrics.METRIC_NAMES, in its order
     LATENCY
 
 
-cdef struct Room:
+cdef struct Room:  # by value
     i64 activation
     i64 weights
 
@@ -60,17 +60,15 @@ cdef struct Place:
     i64 at_once
 
 
-cdef Room without(Room room, i64 activation, i64 weights) noexcept nogil
-cdef i64 most(Room room, i64 activation, i64 weights) noexcept nogil
-cdef bint holds(Room room, i64 activation, i64 weights) noexcept nogil
+# compiled: without, most, holds
 cdef i64 ema_of(LoopTotals moving) noexcept nogil
 cdef i64 computing_cycles(i64 cycles, i64 activations, i64 weights, i64* ports) noexcept nogil
 cdef i64 least_cycles(LoopGoal* goal, LoopTotals moving) noexcept nogil
 cdef i64 least_slots(LoopGoal* goal, LoopTotals moving) noexcept nogil
-cdef i64 idle_cycles(i64 macs, i64 cycles, i64 operations) noexcept nogil
+# compiled: idle_cycles
 cdef i64 least_idle(LoopGoal* goal, LoopTotals moving) noexcept nogil
 cdef double energy_of(LoopGoal* goal, LoopTotals moving, i64 slots, i64 idle) noexcept nogil
 cdef double buffer_energy(double read, double write, i64 moved, i64 written) noexcept nogil
-cdef void offer(Place* at, Mode* mode, LoopPlan plan) noexcept nogil
+# compiled: offer
 cdef i64 compare(LoopGoal* goal, Best* best, i64 slots, i64 ema, double energy, i64 area) noexcept nogil
-cdef bint may_win(Place* at, i64 weight_reads, i64 input_reads, i64 traffic, i64 weight_traffic) noexcept nogil
+# compiled: may_win

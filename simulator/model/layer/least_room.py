@@ -39,20 +39,9 @@ class Need(NamedTuple):
 def least_room(layer: LoopLayer, is_shared: bool, tiles: Tiles = "bands") -> Room:
     """Return the least memory in which a layer runs.
 
-    Parameters
-    ----------
-    layer : LoopLayer
-        From `loops.loop_layer`.
-    is_shared : bool
-        Whether weights share the memory of the activations.
-    tiles : {"bands", "equal", "all"}
-        Tiles to try, as for `cheapest.cheapest_plan`.
-
-    Returns
-    -------
-    Room
-        For a shared memory, its bytes. For two buffers, the minimum of each alone: with fewer bytes nothing runs,
-        whatever the other has. These two minima together may not suffice (`can_run`).
+    Of a shared memory, its bytes. Of two buffers, the minimum of each alone: with fewer bytes nothing runs,
+    whatever the other has. These two minima together may not suffice (`can_run`). tiles: as for
+    `cheapest.cheapest_plan`.
 
     Examples
     --------

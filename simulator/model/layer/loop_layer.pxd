@@ -99,7 +99,7 @@ cdef struct Team:
     LoopLayer** others
 
 
-cdef struct Map:
+cdef struct Map:  # by value
     i64 rows
     i64 columns
     i64 channels
@@ -187,9 +187,4 @@ cdef struct LoopLayer:
     Grid** grids        # of the tiles tried: cheapest.tiles_of
 
 
-cdef i64 round_up(LoopLayer* layer, i64 channels) noexcept nogil
-cdef i64 results_of(LoopLayer* layer, i64 channels) noexcept nogil
-cdef i64 results_at_once(LoopLayer* layer, i64 channels) noexcept nogil
-cdef i64 inputs_of(LoopLayer* layer, i64 channels) noexcept nogil
-cdef i64 stationary_bytes(LoopLayer* layer, i64 outputs, i64 inputs) noexcept nogil
-cdef i64 coming_after(LoopLayer* layer, i64 outputs) noexcept nogil
+# compiled: round_up, results_of, results_at_once, inputs_of, stationary_bytes, coming_after

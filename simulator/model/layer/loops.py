@@ -53,24 +53,8 @@ def loop_layer(
 ) -> LoopLayer:
     """Return a layer as its loops see it.
 
-    Parameters
-    ----------
-    network : Network
-        The network of the layer.
-    v : int
-        Its id.
-    batch : int
-        Samples.
-    technology : Technology, optional
-        Channel alignment and PE array; defaults if not given.
-    kept : Kept, optional
-        Which of its tensors stay on chip, and whether its output is written to DRAM.
-
-    Returns
-    -------
-    LoopLayer
-        An input that is several operands is one producer; for a grouped convolution, where each group reads a part of
-        it, it counts as several.
+    An input that is several operands is one producer; for a grouped convolution, where each group reads a part of
+    it, it counts as several. kept: which of its tensors stay on chip, and whether its output is written to DRAM.
 
     Examples
     --------

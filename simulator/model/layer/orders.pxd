@@ -23,7 +23,7 @@ cdef enum:  # their names: ORDERS of cocco/search/kernel/model/loop_layers.pxi
     MT
 
 
-cdef struct LoopTotals:
+cdef struct LoopTotals:  # by value
     i64 ema_weight_bytes
     i64 ema_input_bytes
     i64 ema_output_bytes
@@ -38,7 +38,7 @@ cdef struct LoopTotals:
     i64 again_cycles
 
 
-cdef struct LoopPlan:
+cdef struct LoopPlan:  # by value
     i64 order
     i64 mode
     i64 tile[2]
@@ -53,7 +53,7 @@ cdef struct LoopPlan:
     LoopTotals totals
 
 
-cdef struct Moved:
+cdef struct Moved:  # by value
     i64 weight_reads
     i64 input_reads
     i64 traffic
@@ -62,7 +62,7 @@ cdef struct Moved:
     i64 rescalings
 
 
-cdef struct Loops:
+cdef struct Loops:  # by value
     i64 apart
     i64 chunk
     i64 slice
@@ -71,26 +71,6 @@ cdef struct Loops:
     i64 kept
 
 
-cdef LoopPlan dense_plan(i64 order, LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan tiles_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan chunks_tiles(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan whole_chunks(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan chunks_whole(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan tiles_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan chunks_partly(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan tiles_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef LoopPlan block_slices(LoopLayer* layer, Grid* grid, Mode* mode, Loops loops) noexcept nogil
-cdef i64 chunks_of(LoopLayer* layer, Loops loops) noexcept nogil
-cdef i64 rounds_of(LoopLayer* layer, i64 at_once) noexcept nogil
-cdef bint has_positions(LoopLayer* layer, i64 order, i64 chunk) noexcept nogil
-cdef i64 weight_updates(LoopLayer* layer, Grid* grid, i64 at_once) noexcept nogil
-cdef i64 input_bytes(LoopLayer* layer, Mode* mode, Loops loops) noexcept nogil
-cdef i64 held_sums(LoopLayer* layer, Grid* grid, Loops loops) noexcept nogil
-cdef i64 sum_traffic(LoopLayer* layer, i64 cuts) noexcept nogil
-cdef LoopPlan held_plan(
-    LoopLayer* layer, i64 order, Mode* mode, Grid* grid, Loops loops, i64 activation, i64 weights, Moved moved
-) noexcept nogil
-cdef LoopPlan plan_of(
-    LoopLayer* layer, i64 order, i64 mode, Grid* grid, Loops loops, i64 activation, i64 weights, Moved moved
-) noexcept nogil
-cdef LoopTotals totals_of(LoopLayer* layer, Moved moved) noexcept nogil
+# compiled: dense_plan, tiles_chunks, chunks_tiles, whole_chunks, chunks_whole, tiles_partly, chunks_partly,
+# tiles_slices, block_slices, chunks_of, rounds_of, has_positions, weight_updates, input_bytes, held_sums, sum_traffic,
+# held_plan, plan_of, totals_of

@@ -159,7 +159,7 @@ def links_of(network: Network, layers: Sequence[int]) -> Links | None:
     >>> y = b.conv("project", b.depthwise("dw", b.conv("expand", x, 144)), 24)
     >>> _ = b.add("sum", [x, y])
     >>> links_of(b.build(), [0, 1, 2, 3])
-    Links(x=4, openers=(0,), join=None, middle=1, closer=2, residual=3)
+    Links(x=4, openers=(0,), join=None, middle=1, closer=2, residual=3, others=(), leaving=())
     """
     left = sorted(layers)
     first = left[0]

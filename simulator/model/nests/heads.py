@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from simulator.integers import row_bytes
 from simulator.model.kept import Kept
-from simulator.model.layer.axes import Axis
-from simulator.model.layer.loop_layer import HEADS, NO_EPILOGUE, LoopBits, LoopLayer, Part, Stays
+from simulator.model.layer.axes import WHOLE, Axis
+from simulator.model.layer.loop_layer import HEADS, NO_EPILOGUE, LoopBits, LoopLayer, Part, Stays, results_of, round_up
+from simulator.model.layer.orders import LoopPlan, Loops
 from simulator.model.nests.attention import Attention, attentions
-from simulator.model.nests.by_heads import Heads, Operand
+from simulator.model.nests.by_heads import Heads, Operand, heads_at_once
 from simulator.model.nests.nest import Other
+from simulator.model.subgraph.regions import Region
+from simulator.model.subgraph.subgraph import Subgraph
 from simulator.technology import Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
@@ -138,3 +142,34 @@ def _fills_bytes(network: Network, attention: Attention, made: tuple[int, ...]) 
     parts = [layer.channels // heads * layer.in_channels * layer.bits.weights for layer in layers]
     is_plain = not network.layers[attention.result].appended and len({layer.bits.weights for layer in layers}) == 1
     return is_plain and all(size % 8 == 0 for size in parts)
+
+
+NOWHERE = (0, 0)
+
+
+def heads_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[int, Region]:
+    """Return the regions by tensor id; the softmax lies where the scores were.
+
+    Sources that pass one after the other have the room of the one that takes most, under that one.
+    """
+    operands = subgraph.geometry.network.operands
+    scores, context = (v for v in subgraph.layers if subgraph.geometry.network.layers[v].op == "matmul")
+    made, loops = (*operands[scores], operands[context][1]), Loops._make(plan[3:9])
+    found = {scores: _rows(plan.tile[0], results_of(layer, layer.keys))}
+    found[context] = _rows(plan.tile[0], 0 if layer.stays.output else results_of(layer, layer.part.outputs))
+    passing, widest = 0, context
+    for i, (v, each) in enumerate(zip(made, layer.heads.operands)):
+        size = heads_at_once(layer, plan.mode, loops, i) * row_bytes(round_up(layer, each.width), each.bits)
+        found[v] = _rows(plan.chunk if i == 0 else layer.keys, size)
+        (source,), rows = operands[v], layer.heads.rows[each.source]
+        position = row_bytes(round_up(layer, layer.passing[each.source]), layer.producer_bits[each.source])
+        there = rows if plan.mode == WHOLE else min(plan.kept, rows)
+        found[source] = _rows(there, position)
+        if min(plan.tile[0], rows - there) * position > passing:
+            passing, widest = min(plan.tile[0], rows - there) * position, source
+    found[widest] = found[widest]._replace(main_bytes=found[widest].main_bytes + passing)
+    return {u: found.get(u, _rows(0, 0)) for u in subgraph.tensors}
+
+
+def _rows(count: int, size: int) -> Region:
+    return Region((count, 1) if count else NOWHERE, NOWHERE, count * size, 0)

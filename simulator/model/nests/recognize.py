@@ -57,20 +57,7 @@ def nest_of(
 ) -> LoopLayer | None:
     """Return a set of layers as its loops see it; None if it is no nest, or one of its inner tensors is kept.
 
-    Parameters
-    ----------
-    nests : mapping
-        From `nests_of`.
-    network : Network
-        The network of the layers.
-    layers : tuple of int
-        Their ids, ascending.
-    batch : int
-        Samples.
-    technology : Technology
-        Channel alignment and PE array.
-    kept : Kept, optional
-        Which tensors stay on chip, and which are written to DRAM.
+    nests: from `nests_of`. layers: ids, ascending. kept: which tensors stay on chip, and which are written to DRAM.
     """
     nest = nests.get(layers)
     if nest is None or (kept is not None and kept.on_chip & nest.inner):

@@ -3,7 +3,7 @@ from simulator.model.subgraph.subgraph cimport COLUMNS, Subgraph
 from simulator.model.subgraph.tiling cimport AxisRates
 
 
-cdef struct Band:
+cdef struct Band:  # by value
     i64 border
     i64 late
     i64 stop
@@ -15,6 +15,6 @@ cdef struct Bands:
     i64* most
 
 
-cdef Band band_of(Bands* bands, i64 tensor, i64 core, i64 width) noexcept nogil
+# compiled: band_of
 cdef int fill_bands(Subgraph* subgraph, AxisRates* rates, i64 cores, Bands* bands) noexcept nogil
-cdef bint has_border(Subgraph* subgraph, Bands* bands) noexcept nogil
+# compiled: has_border

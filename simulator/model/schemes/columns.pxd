@@ -5,18 +5,14 @@ from simulator.model.subgraph.subgraph cimport COLUMNS, Subgraph
 from simulator.model.subgraph.updates cimport Updates
 
 
-cdef struct Sweep:
+cdef struct Sweep:  # by value
     Band band
     Updates updates
 
 
-cdef struct ColumnsMet:
+cdef struct ColumnsMet:  # by value
     i64 columns
     i64 crossing
 
 
-cdef Sweep sweep_of(
-    Subgraph* subgraph, Tiling* tiling, Bands* bands, i64 v, i64 core, bint is_full
-) noexcept nogil
-cdef bint takes_all(Subgraph* subgraph, Tiling* tiling, Bands* bands) noexcept nogil
-cdef ColumnsMet columns_met(Subgraph* subgraph, Bands* bands, i64 v, i64 u, i64 core, Sweep sweep) noexcept nogil
+# compiled: sweep_of, takes_all, columns_met

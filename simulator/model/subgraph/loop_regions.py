@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from math import prod
 
-from simulator.model.chains.regions import chain_pieces
+from simulator.model.chains.needs import chain_pieces
 from simulator.model.layer.attention import keys_bytes, position_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.nests.chain import links_of
-from simulator.model.nests.heads_regions import heads_regions
+from simulator.model.nests.heads import heads_regions
 from simulator.model.subgraph.regions import Region
 from simulator.model.subgraph.subgraph import Subgraph
 from workloads.network.layers.attention import keys_and_values

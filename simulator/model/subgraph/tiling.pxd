@@ -32,4 +32,4 @@ cdef i64 exact_size(
     Subgraph* subgraph, int axis, i64 u, i64 step, i64 lead, bint both_ways, Tile* tiles
 ) noexcept nogil
 cdef i64 paper_size(Subgraph* subgraph, int axis, i64 u, i64 step) noexcept nogil
-cdef i64 mirrored(i64 reach, i64 stride, i64 padding, i64 upsample) noexcept nogil
+# compiled: mirrored

@@ -175,19 +175,6 @@ def rows_before(subgraph: Subgraph, tiling: Tiling, tensor: int, operation: int)
     return clip(made, 0, subgraph.geometry.extent[ROWS][tensor])
 
 
-def window_ends(geometry: Geometry, axis: int, layer: int) -> tuple[int, int, int]:
-    """Return the first element that a layer reads on an axis, what two tiles share, and its last element + 1.
-
-    Unclipped. Two tiles share F - s elements (below 0 where elements between them are skipped); over a spread map it is
-    the difference of two positions, exact where a tile is a whole number of the map's elements.
-    """
-    reach, stride, padding, upsample = window_of_layer(geometry, axis, layer)
-    first = -(padding // upsample)
-    end = -((stride + padding - reach) // upsample)  # of the tile before the first
-    last = -((padding - reach - (geometry.extent[axis][layer] - 1) * stride) // upsample)
-    return first, end - first, last
-
-
 def window_of_layer(geometry: Geometry, axis: int, layer: int) -> Window:
     """Return the window of a layer along one axis."""
     return Window(

@@ -1,10 +1,13 @@
-"""What the loops of an attention move, step by step (simulator/model/layer/attention.py has the order)."""
+"""What the loops of an attention move, alone or with its projections, step by step."""
 
 from __future__ import annotations
 
+from simulator.integers import row_bytes
 from simulator.model.layer.attention import keys_bytes
-from simulator.model.layer.loop_layer import LoopLayer, results_of
+from simulator.model.layer.axes import WHOLE
+from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
+from simulator.model.nests.by_heads import weights_of
 from simulator.timing.layer.nest import Moves, Nest, Sizes
 from simulator.timing.layer.passes import pieces, tiles_pass
 
@@ -32,3 +35,35 @@ def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         ahead.append(nest.term(passing, keys_bytes(layer, 1)))
     outputs, behind = nest.term(last, part.outputs), nest.term(last, results_of(layer, part.outputs))
     return Moves(nest, inputs, [], [outputs], [nest.term(tiles | {"blocks": blocks})], ahead, [behind])
+
+
+def heads_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """HP: samples; steps of heads of keys; heads of queries; tiles. What a head needs comes with its first tile."""
+    heads, steps, is_whole = layer.heads, pieces(layer.heads.groups, plan.apart), plan.mode == WHOLE
+    rows, part, together = tiles_pass(layer.rows, plan.tile[0]).outputs, layer.part, plan.apart * heads.sharing
+    nest = Nest({"repeat": layer.repeat, "steps": len(steps), "heads": together, "tiles": len(rows)})
+    step: dict[str, Sizes] = {"steps": steps, "heads": "first", "tiles": "first"}
+    head: dict[str, Sizes] = {"steps": steps, "tiles": "first"}  # in each: what `together` heads of a full step share
+    tile: dict[str, Sizes] = {"steps": steps, "tiles": rows}
+    inputs, ahead, weights, start = [], [], [], step | {"steps": "first"}
+    passing: dict[str, Sizes] = {"heads": "first", "tiles": "first"}
+    for count, channels, bits in zip(heads.rows, layer.passing, layer.producer_bits):
+        stay = count if is_whole else min(plan.kept, count)
+        inputs += [nest.term(start, stay * row_bytes(channels, bits))]
+        inputs += [nest.term(passing, (count - stay) * row_bytes(channels, bits))]
+        room = row_bytes(round_up(layer, channels), bits)
+        ahead += [nest.term(start, stay * room), nest.term(passing, (count - stay) * room)]
+    work = [nest.term(tile, layer.keys * heads.sharing * (part.reduction + part.outputs), together)]
+    for i, each in enumerate(heads.operands):
+        often, size = heads.sharing if i == 0 else 1, weights_of(layer, i, 0)
+        macs = heads.rows[each.source] * layer.producers[each.source] * each.width
+        sizes, over = (head, together) if i == 0 and is_whole else (step, 1)
+        weights.append(nest.term(sizes, size * often, over))
+        work.append(nest.term(sizes, macs * often, over))
+    left = nest.term(step, layer.epilogue.left, heads.groups)  # rows of keys and values that others read: they pass
+    outputs = [left]
+    if layer.stays.is_written:
+        outputs.append(nest.term(tile, row_bytes(part.outputs, layer.bits.output) * heads.sharing, together))
+    return Moves(
+        nest, inputs, weights, outputs, work, ahead, [nest.term({"tiles": rows}, results_of(layer, part.outputs)), left]
+    )

@@ -19,7 +19,7 @@ from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
 from simulator.technology import KiB
 from tests.helpers.many_alike import many
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.search_graphs import dag
 from workloads import Builder
 
@@ -65,11 +65,9 @@ def test_the_least_cost_is_that_of_tensors_told_apart():
     assert sum(each > 0 for each in saved) > 5
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(50, 1_500))
-def test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart(seeds):
-    for seed in seeds:
-        check(dense_problem(seed, 8), seed)
+test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart = over_seeds(
+    lambda seed: check(dense_problem(seed, 8), seed), 50, 1_500
+)
 
 
 def test_a_state_stands_for_those_that_keep_as_many():

@@ -22,6 +22,7 @@ from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.kernel.choice import has_kernel
 from simulator.model.pricing import Price
 from tests.helpers.brute_force import CLOSE, Brute
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_tables import random_technology, shared_technology, with_logic
 from tests.helpers.small_problems import small_machine, small_problem
 from workloads import Builder
@@ -130,11 +131,7 @@ def test_no_false_optimum_on_several_cores_on_thousands(part):
     check_cores(range(30_000 + 300 * part, 30_300 + 300 * part))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_no_false_optimum_on_thousands(part):
-    for seed in range(10_000 + 400 * part, 10_400 + 400 * part):
-        check_hardware(seed)
+test_no_false_optimum_on_thousands = over_seeds(check_hardware, 10_000, 14_000, 400)
 
 
 def spaced(seed, count="one"):
@@ -186,15 +183,9 @@ def test_no_false_optimum_where_the_memory_of_all_cores_counts():
         check_space(seed, "all")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(5))
-def test_no_false_optimum_where_the_memory_of_all_cores_counts_on_many(part):
-    for seed in range(40_000 + 60 * part, 40_060 + 60 * part):
-        check_space(seed, "all")
+test_no_false_optimum_where_the_memory_of_all_cores_counts_on_many = over_seeds(
+    lambda seed: check_space(seed, "all"), 40_000, 40_300, 60
+)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_no_false_optimum_where_the_memory_is_chosen_on_many(part):
-    for seed in range(20_000 + 60 * part, 20_060 + 60 * part):
-        check_space(seed)
+test_no_false_optimum_where_the_memory_is_chosen_on_many = over_seeds(check_space, 20_000, 20_600, 60)

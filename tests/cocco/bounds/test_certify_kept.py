@@ -18,7 +18,7 @@ from cocco.bounds import certify
 from cocco.bounds.certificate import _Solver
 from cocco.bounds.cheapest import keep_question, step_totals
 from cocco.bounds.floors.forced import Hulls, Traffic
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import Tensors, crossings, tensors_of
 from cocco.bounds.parts.joins import slacks_between
@@ -39,17 +39,17 @@ from cocco.bounds.prices.tolls import (
 )
 from cocco.bounds.staircase import Staircase, Step, forced_step, no_limit
 from cocco.candidates.genome import connected_parts
+from cocco.candidates.sets import members
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import Range, SeparateBuffers, SharedBuffer
 from cocco.search.exact.question import KeptStep
-from cocco.search.exact.state import members
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
 from simulator.model.subgraph.tiling import derive_tiles
 from simulator.partition.steps import steps_with
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
@@ -88,7 +88,7 @@ def check_space(seed: int) -> tuple[int, int]:
         return 0, 0
     values = values_by_memory(problem)
     costs = {memory: cost_of(problem, memory, value) for memory, value in values.items()}
-    old, labels = KeptBounds(problem), list(range(problem.size))
+    old, labels = Floors(problem), list(range(problem.size))
     solver, stairs = _Solver(problem, labels), Staircase(problem)
     stairs.climb(math.inf, lambda: 20 - solver.spent, solver.certify, 12)
     for memory, bound in stairs.bound.items():
@@ -104,11 +104,7 @@ def test_no_bound_is_above_the_cheapest_plan_in_any_memory():
     assert sum(count for count, _ in counts) > 30 and sum(better for _, better in counts) > 2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_no_bound_is_above_the_cheapest_plan_on_thousands(part: int):
-    for seed in range(50_000 + 300 * part, 50_300 + 300 * part):
-        check_space(seed)
+test_no_bound_is_above_the_cheapest_plan_on_thousands = over_seeds(check_space, 50_000, 53_000, 300)
 
 
 def random_tolls(rng: random.Random, pairs: Pairs, tensors: Tensors) -> Tolls:
@@ -170,11 +166,7 @@ def test_no_plan_pays_more_than_it_moves():
     assert sum(even for _, even in counts) > 200
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(20_000, 25_000))
-def test_no_plan_pays_more_than_it_moves_on_thousands(seeds):
-    for seed in seeds:
-        check_plans(seed)
+test_no_plan_pays_more_than_it_moves_on_thousands = over_seeds(check_plans, 20_000, 25_000)
 
 
 def test_a_budget_that_is_too_large_is_met_by_a_plan():
@@ -313,11 +305,7 @@ def test_no_step_pays_less_than_the_oracle_says():
     assert several > 50 and alone > 50 and beyond > 10
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_step_pays_less_on_thousands(part: int):
-    for seed in range(60_000 + 500 * part, 60_500 + 500 * part):
-        check_steps(seed)
+test_no_step_pays_less_on_thousands = over_seeds(check_steps, 60_000, 62_000, 500)
 
 
 def check_joins(seed: int) -> int:
@@ -373,7 +361,7 @@ def test_what_may_be_maps_or_weights_counts_where_it_costs_less(is_weights):
     space = SeparateBuffers(Range(1024, 4096, 512), Range(640, 4096, 1024))
     problem = over_space(chain(3), space, alpha=3.0, metric="energy", keep="auto")
     at = max(problem.memories)
-    (floor,) = KeptBounds(problem).once
+    (floor,) = Floors(problem).traffic
     maps = Traffic(floor.weights, floor.maps + 1024)
     weights = Traffic(floor.weights + (512 if is_weights else 2048), floor.maps)
     alone = []
@@ -411,7 +399,7 @@ def test_what_a_layer_alone_would_pay_is_no_bound_where_it_may_run_with_others()
     network = dag([[], [0], [0], [1, 2], [1, 2], [3, 4]], size=16)
     problem = on_hardware(network, Accelerator(shared_buffer=1000), metric="ema", keep="auto")
     tensors, costs, whole = tensors_of(problem, may_keep=True), SubgraphCosts(problem), tuple(range(6))
-    once = KeptBounds(problem).least()
+    once = Floors(problem).least()
     assert min(tensors.whole[:5]) > 1000 and costs.costs(whole) == once
     assert KeptPrices(problem, costs, Hulls(problem, costs), tensors).narrow
     assert certify(problem, whole, SHORT).lower_bound == once
@@ -433,7 +421,7 @@ def check_forks(seed: int) -> tuple[bool, bool]:
     except ValueError:  # some layer does not run
         return False, False
     problem = on_hardware(network, machine, metric=metric, keep="auto")
-    bound, once = certify(problem, range(count), SHORT).lower_bound, KeptBounds(problem).least()
+    bound, once = certify(problem, range(count), SHORT).lower_bound, Floors(problem).least()
     assert best.status != "optimal" or bound <= best.cost * (1 + 1e-12), seed
     return best.cost > once * (1 + 1e-9), bound > once * (1 + 1e-9)
 
@@ -470,8 +458,4 @@ def test_no_bound_in_scopes_is_above_the_optimum_of_thousands(part: int, monkeyp
         check_forks(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(4))
-def test_no_bound_is_above_the_optimum_of_thousands(part: int):
-    for seed in range(80_000 + 500 * part, 80_500 + 500 * part):
-        check_forks(seed)
+test_no_bound_is_above_the_optimum_of_thousands = over_seeds(check_forks, 80_000, 82_000, 500)

@@ -14,7 +14,7 @@ from simulator.model.cost import METRICS, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.every_kept_plan import cheapest
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond
 
@@ -53,11 +53,9 @@ def test_no_plan_is_cheaper_on_random_problems():
     assert sum(plans for plans, _ in results) > 2_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(120, 2_200))
-def test_no_plan_is_cheaper_on_more_random_problems(seeds):
-    for seed in seeds:
-        check(seed, 5 if seed < 2_000 else 6)
+test_no_plan_is_cheaper_on_more_random_problems = over_seeds(
+    lambda seed: check(seed, 5 if seed < 2_000 else 6), 120, 2_200
+)
 
 
 def test_networks_run_one_after_the_other():

@@ -8,10 +8,10 @@ from dataclasses import replace
 import workloads
 from cocco.bounds.cheapest import keep_question
 from cocco.bounds.floors.by_layer import floors
+from cocco.candidates.sets import members
 from cocco.problem.problem import on_hardware
 from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.route import Pricing, route_of
-from cocco.search.exact.state import members
 from simulator import Accelerator
 from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.random_problems import random_problem

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 import workloads
 from cocco.bounds.cheapest import keep_question
 from cocco.bounds.floors.elsewhere import bytes_beside, sums_of
 from cocco.bounds.floors.layer_order import LayerOrder
+from cocco.candidates.sets import bits, members
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.moves import Memo, Moves
 from cocco.search.exact.question import KeptStep
-from cocco.search.exact.state import bits, members
 from cocco.search.exact.window import Limits, all_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -68,11 +66,7 @@ def test_no_step_costs_less():
     assert sum(higher for _, higher in results) > 100
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(60, 2_000))
-def test_no_step_of_more_problems_costs_less(seeds):
-    for seed in seeds:
-        check(random_energy(seed))
+test_no_step_of_more_problems_costs_less = over_seeds(lambda seed: check(random_energy(seed)), 60, 2_000)
 
 
 def random_energy(seed: int) -> Problem:

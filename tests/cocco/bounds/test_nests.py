@@ -27,7 +27,7 @@ from tests.helpers import artificial_nests
 from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.kept_proofs import SHORT, check_kept
 from tests.helpers.nest_networks import nest_problem
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import in_parts, over_seeds
 
 
 @pytest.fixture(autouse=True)
@@ -90,11 +90,7 @@ def test_no_false_optimum_with_nests_of_all_kinds():
     assert sum(nests) > 0 and sum(plans) > 500
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(30, 1_030))
-def test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand(seeds):
-    for seed in seeds:
-        check_kinds(seed)
+test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 30, 1_030)
 
 
 Patch = Callable[[pytest.MonkeyPatch], object]

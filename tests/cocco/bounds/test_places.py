@@ -13,7 +13,7 @@ from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.kept_proofs import check_kept
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.place_networks import place_problem
 
 ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
@@ -49,11 +49,7 @@ def test_no_false_optimum_where_results_take_the_place_of_operands():
     assert sum(plans) > 1_000 and sum(used) > 1
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(30, 630))
-def test_no_false_optimum_in_hundreds(seeds):
-    for seed in seeds:
-        check(seed, 4)
+test_no_false_optimum_in_hundreds = over_seeds(lambda seed: check(seed, 4), 30, 630)
 
 
 @pytest.mark.parametrize(("name", "size", "least"), [("gpt", 2 << 20, 85_721_088), ("deeplabv3", 1 << 20, 71_461_312)])

@@ -6,7 +6,8 @@ import random
 
 import pytest
 
-from cocco.latency.bounds import ancestors, bounds_of, late_weights
+from cocco.candidates.sets import Cones
+from cocco.latency.bounds import bounds_of, late_weights
 from simulator import Accelerator, Partition, Technology
 from simulator.metrics import METRIC_NAMES
 from simulator.model.price import Price
@@ -54,8 +55,10 @@ def test_weights_of_a_nest_with_the_layer_do_not_count():
     assert late_weights(rules, chip).why == "weights behind n1"
 
 
-def test_ancestors_are_those_on_paths():
-    assert ancestors(diamond()) == [0, 0b1, 0b1, 0b111]
+def test_ancestors_and_descendants_are_those_on_paths():
+    cones = Cones(diamond().producers)
+    assert (cones.up, cones.down) == ([0b1, 0b11, 0b101, 0b1111], [0b1111, 0b1010, 0b1100, 0b1000])
+    assert cones.between((0, 3)) == 0b1111 and cones.between((1, 2)) == 0b110
 
 
 def test_the_largest_bound_comes_first_and_says_what_it_is():

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cocco.exploration.answers.moved import Moved
+from cocco.exploration.answers.lacking import Moved
 from cocco.output import report
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.pages import change, data_of, page_of

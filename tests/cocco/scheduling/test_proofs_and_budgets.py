@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cocco.scheduling.budgets import budgets_of
-from cocco.scheduling.checked import checked
 from cocco.scheduling.graph import Graph, graph_of
 from cocco.scheduling.packing import Packed, pack, stays_of
 from cocco.scheduling.plan import cost_of, live_bytes, plan_of_gaps, uses_of
@@ -23,7 +22,7 @@ from cocco.scheduling.programs.parts import narrow_steps, parts_of, shape_of, si
 from cocco.scheduling.programs.solver import round_up
 from cocco.scheduling.programs.tight import Cut, TightPart, solve_part
 from cocco.scheduling.programs.windows import bounds_of, divide, improved, part_of, replaced, slide
-from cocco.scheduling.schedule import schedule
+from cocco.scheduling.schedule import checked, schedule
 from cocco.scheduling.searches import beam as beams
 from cocco.scheduling.searches import fixed as fixes
 from cocco.scheduling.searches.beam import BeamPlan, beam

@@ -9,25 +9,21 @@ import pytest
 import workloads
 from simulator import Accelerator, MiB, Partition, evaluate
 from simulator.execution import verify
-from simulator.execution.claims import plan_of
-from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan, judge
-from simulator.execution.layer import count_layer, run_layer
-from simulator.metrics import METRIC_NAMES
-from simulator.model.kept import Kept, Reserved
+from simulator.execution.layer import count_layer
+from simulator.model.kept import Kept
 from simulator.model.layer.cheapest import Room
 from simulator.model.layer.loops import loop_layer
 from simulator.model.priced import price_partition
-from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
+from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.every_order import every_plan
-from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
+from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
+from tests.helpers.layer_plans import loops_of, run_as_claimed, run_odd, some_plans
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_plans import random_plan
 
-PLENTY = (10**9, 10**9)
 LOOSE = ("KP", "TP", "BC")  #: orders whose claims of bytes on chip may be more than is ever held
 
 
@@ -35,12 +31,7 @@ LOOSE = ("KP", "TP", "BC")  #: orders whose claims of bytes on chip may be more 
 def test_products_run_as_the_closed_forms_say(seed):
     network, batch, plans = some_plans(seed, 4, random_attention_product)
     for plan in plans:
-        claimed = claim_of(plan)
-        found = run_layer(network, 0, loops_of(plan), (plan.activation_bytes, plan.weight_bytes), batch)
-        assert found == count_layer(network, 0, loops_of(plan), batch)
-        for name in ("ema_input_bytes", "ema_output_bytes", "global_buffer_bytes", "operations"):
-            if name != "operations":
-                assert getattr(found, name) == getattr(claimed, name), (name, plan)
+        found = run_as_claimed(network, plan, batch, ("ema_input_bytes", "ema_output_bytes", "global_buffer_bytes"))
         assert found.operations == batch * network.macs
         if plan.order not in LOOSE:
             assert found.activation_bytes == plan.activation_bytes
@@ -64,45 +55,13 @@ def test_every_order_counts_rows_that_are_on_chip(seed):
 
 def test_values_run_beside_rows_that_are_on_chip():
     """Queries, the cache, the new rows or the output stay, and any loops: what runs is what is counted."""
-    ran = 0
-    for seed in range(700):
-        rng = random.Random(seed)
-        network, batch = random_attention_product(rng), rng.choice((1, 2))
-        plan, lies = odd_plan(rng, network.layers[0]), random_lies(rng, network)
-        try:
-            count = count_layer(network, 0, plan, batch, 8, lies)
-        except Miss:
-            with pytest.raises(Miss):
-                run_layer(network, 0, plan, PLENTY, batch, lies=lies)
-            continue
-        assert run_layer(network, 0, plan, count[:2], batch, lies=lies) == count, (plan, lies)
-        ran += 1
-    assert ran > 200
+    assert sum(run_odd(random.Random(seed), random_attention_product, (1, 2)) for seed in range(700)) > 200
 
 
 @pytest.mark.parametrize("seed", range(150))
 def test_every_number_of_a_product_is_what_is_counted(seed):
     rng = random.Random(seed)
-    network, batch = random_attention_product(rng), rng.choice((1, 1, 2, 3))
-    inputs = sorted(set(network.operands[0]))
-    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.5)
-    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
-    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
-    rules = PricingRules(
-        Geometry(network), Accelerator(shared_buffer=1, batch=batch), "exact", rng.choice(METRIC_NAMES)
-    )
-    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
-    chip = Accelerator(shared_buffer=int(10 ** rng.uniform(1.2, 4.5)) + reserved.size_bytes, batch=batch)
-    rules = PricingRules(Geometry(network), chip, "exact", rules.metric)
-    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
-    price = model.price(chip.activation_capacity, 0, reserved)
-    if isinstance(price, Shortage):
-        return
-    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
-    assert not counted.miss
-    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
-    regions = model.residency(price).regions.values()
-    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
+    layer_with_tensors_on_chip(random_attention_product(rng), rng)
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -111,12 +70,7 @@ def test_plans_of_decoder_layers_are_verified(seed):
     network = random_decoder(rng)
     plan = random_kept_plan(network, seed) if seed % 2 else random_plan(network, seed)
     chip = Accelerator(shared_buffer=rng.choice((512, 2048, 16384)), batch=rng.choice((1, 1, 3)))
-    found = price_partition(network, plan, chip)
-    if not found.fits:
-        return
-    checks, message = judge(network, chip, plan, found.prices)
-    assert not message and not [each for each in checks if each.status == "different"]
-    assert verify(network, plan, chip).verified
+    assert judged_plan(network, plan, chip) is None or verify(network, plan, chip).verified
 
 
 @pytest.mark.parametrize("seed", range(60))

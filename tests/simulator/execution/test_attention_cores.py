@@ -19,6 +19,7 @@ from simulator.execution.judge import judge
 from simulator.model.priced import price_partition
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
+from tests.helpers.judged import judged_plan
 from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product, random_decoder
 from tests.helpers.random_cores import CORES
 from tests.helpers.random_kept import random_kept_plan
@@ -92,11 +93,9 @@ def check_blocks(seeds) -> Counter[str]:
         plan, batch = random_plan(network, seed), rng.choice((1, 1, 2, 3, 5))
         size = int(10 ** rng.uniform(1.8, 4 if seed % 4 == 0 else 3))
         chip = Accelerator(shared_buffer=size, batch=batch, cores=rng.randint(2, 5))
-        priced = price_partition(network, plan, chip)
-        if not priced.fits:
+        priced = judged_plan(network, plan, chip, seed)
+        if priced is None:
             continue
-        checks, message = judge(network, chip, plan, priced.prices)
-        assert not message and not [each for each in checks if each.status == "different"], seed
         assert seed % 8 or verify(network, plan, chip).verified, seed
         attention = next(v for v, layer in enumerate(network.layers) if layer.op == "attention")
         (price,) = [each for each, group in zip(priced.prices, plan.subgraphs) if attention in group]
@@ -166,11 +165,9 @@ def check_bits(seeds) -> Counter[str]:
         size, batch = int(2 ** rng.uniform(8, 16)), rng.choice((1, 1, 2, 3, 5))
         memory = {"shared_buffer": size} if seed % 2 else {"global_buffer": size, "weight_buffer": size // 4}
         chip = Accelerator(**memory, batch=batch, cores=rng.randint(2, 4))
-        priced = price_partition(network, plan, chip)
-        if not priced.fits:
+        priced = judged_plan(network, plan, chip, seed)
+        if priced is None:
             continue
-        checks, message = judge(network, chip, plan, priced.prices)
-        assert not message and not [each for each in checks if each.status == "different"], seed
         assert seed % 8 or verify(network, plan, chip).verified, seed
         found.update(price.scheme + "/loops" * (price.loops is not None) for price in priced.prices)
     return found

@@ -10,16 +10,11 @@ import pytest
 import workloads
 from simulator import Accelerator, KiB, MiB, Partition, evaluate
 from simulator.execution import verify
-from simulator.execution.claims import plan_of
-from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan, judge
 from simulator.metrics import METRIC_NAMES
-from simulator.model.kept import Kept, Reserved
 from simulator.model.layer.cheapest import Room, cheapest_plan
 from simulator.model.layer.least_room import can_run
-from simulator.model.priced import price_partition
-from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.technology import operation_units
+from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -38,36 +33,15 @@ def test_every_number_of_a_layer_is_what_is_counted(part, make):
 def layer_is_counted(seed, make):
     """Compare a layer in random memory, some of its tensors on chip; return whether it ran."""
     rng = random.Random(seed)
-    network, batch = with_random_bits(make(rng), rng), rng.choice((1, 1, 2, 3))
-    geometry = geometry_of(network)
-    if geometry is None:
+    network = with_random_bits(make(rng), rng)
+    if geometry_of(network) is None:
         return False
-    inputs = sorted(set(network.operands[0]))
-    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.3)
-    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
-    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
-    rooms = [int(10 ** rng.uniform(1.6, 4.8)) for _ in range(2)]
-    metric = rng.choice(METRIC_NAMES)
-    rules = PricingRules(geometry, Accelerator(shared_buffer=1, batch=batch), "exact", metric)
-    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
-    chip = Accelerator(shared_buffer=rooms[0] + reserved.size_bytes, batch=batch)
-    if rng.random() < 0.5:
-        chip = Accelerator(global_buffer=rooms[0] + reserved.size_bytes, weight_buffer=rooms[1], batch=batch)
-    rules = PricingRules(geometry, chip, "exact", metric)
-    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
-    price = model.price(chip.activation_capacity, chip.weight_capacity, reserved)
+    rules, model, runs = layer_with_tensors_on_chip(network, rng, 0.3, (1.6, 4.8), shared=0.5)
     layer, goal = rules.loop_layer(0, model.kept), rules.goal(1024, 1024)
     for _ in range(3):
         room = Room(int(10 ** rng.uniform(0.8, 4)), rng.choice((None, int(10 ** rng.uniform(0.8, 4)))))
         assert (cheapest_plan(layer, room, goal) is not None) == can_run(layer, room), seed
-    if isinstance(price, Shortage):
-        return False
-    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
-    assert not counted.miss
-    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"], seed
-    regions = model.residency(price).regions.values()
-    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
-    return True
+    return runs
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -79,11 +53,7 @@ def test_every_number_of_a_plan_is_what_is_counted(seed):
         return
     plan = replace(random_kept_plan(network, seed), metric=rng.choice(METRIC_NAMES))
     chip = Accelerator(shared_buffer=rng.choice((1024, 4096, 65536)), batch=rng.choice((1, 2, 3)))
-    found = price_partition(network, plan, chip)
-    if found.fits:
-        checks, message = judge(network, chip, plan, found.prices)
-        assert not message and not [each for each in checks if each.status == "different"]
-        assert verify(network, plan, chip).verified
+    assert judged_plan(network, plan, chip) is None or verify(network, plan, chip).verified
 
 
 def test_weights_of_4_bits_halve_what_a_decode_step_moves_of_them():
@@ -113,12 +83,10 @@ def test_weights_of_experts_in_use_are_loaded_and_counted(seed):
     plan = Partition.from_groups(network, groups, rng.choice(METRIC_NAMES))
     cores, batch = rng.choice((1, 1, 2, 3)), rng.choice((1, 2, 8))
     chip = Accelerator(shared_buffer=int(10 ** rng.uniform(2.5, 4.5)), batch=batch, cores=cores)
-    found = price_partition(network, plan, chip)
-    if found.fits:
+    found = judged_plan(network, plan, chip)
+    if found is not None:
         loaded = sum(price.ema_weight_bytes for price in found.prices)
         assert loaded >= network.in_batch(batch).weight_bytes >= network.weight_bytes
-        checks, message = judge(network, chip, plan, found.prices)
-        assert not message and not [each for each in checks if each.status == "different"]
         assert verify(network, plan, chip).verified
 
 

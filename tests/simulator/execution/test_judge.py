@@ -18,12 +18,11 @@ from simulator.execution.count.count import Count
 from simulator.execution.count.miss import Miss
 from simulator.execution.judge import ROOMY, check, count_plan
 from simulator.execution.verify import verify
-from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, conv, resnet_block
-from tests.helpers.judged import judged, layer_judged, random_judged, tight_judged
+from tests.helpers.judged import judged, layer_judged, lie_about_prices, random_judged, tight_judged
 from workloads import load
 from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
@@ -33,7 +32,6 @@ MEMORY = "shared_memory_bytes"
 BY_TIME = {"compute_cycles", "latency_cycles"}
 FIELDS = Count._fields
 HELD = ("activation_bytes", "weight_bytes")
-VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name
 CHIP = Accelerator(shared_buffer=64 * KiB)
 
 
@@ -144,13 +142,11 @@ def test_a_plan_that_lies_of_its_loops_falls(case, order, lie, monkeypatch):
     plan = Partition.layerwise(network)
     assert verify(network, plan, chip).verified
 
-    def lying(*asked):
-        priced = price_partition(*asked)
-        (price,) = priced.prices
+    def lying(_, price):
         assert price.loops.order == order and all(getattr(price.loops, name) != lie[name] for name in lie)
-        return replace(priced, prices=(price._replace(loops=price.loops._replace(**lie)),))
+        return price._replace(loops=price.loops._replace(**lie))
 
-    monkeypatch.setattr(VERIFYING, "price_partition", lying)
+    lie_about_prices(monkeypatch, lying)
     found = verify(network, plan, chip)
     assert not found.verified and found.message.startswith("subgraph [a]")
 
@@ -164,13 +160,11 @@ def test_a_plan_that_lies_of_its_samples_or_tile_falls(lie, monkeypatch):
     plan = Partition.from_ids(chain(), [range(3)])
     assert verify(chain(), plan, chip).verified
 
-    def lying(*asked):
-        priced = price_partition(*asked)
-        (price,) = priced.prices
+    def lying(_, price):
         assert all(getattr(price, name) != lie[name] for name in lie) and price.at_once == 2
-        return replace(priced, prices=(price._replace(**lie),))
+        return price._replace(**lie)
 
-    monkeypatch.setattr(VERIFYING, "price_partition", lying)
+    lie_about_prices(monkeypatch, lying)
     assert not verify(chain(), plan, chip).verified
 
 
@@ -223,13 +217,7 @@ def test_the_names_of_all_numbers_that_evaluate_prints_are_checked():
 def test_verify_falls_for_a_price_that_lies(field, monkeypatch):
     plan = Partition.layerwise(chain())
     assert verify(chain(), plan, CHIP).verified
-
-    def lie(*asked):
-        priced = price_partition(*asked)
-        first, *others = priced.prices
-        return replace(priced, prices=(first._replace(**{field: getattr(first, field) + 1}), *others))
-
-    monkeypatch.setattr(VERIFYING, "price_partition", lie)
+    lie_about_prices(monkeypatch, lambda step, each: each._replace(**{field: getattr(each, field) + (not step)}))
     found = verify(chain(), plan, CHIP)
     assert not found.verified and found.message.startswith("subgraph [a]")
     assert found.check(field, 0).status == "different"
@@ -239,12 +227,7 @@ def test_verify_falls_for_a_price_that_lies(field, monkeypatch):
 def test_a_tile_that_takes_more_than_is_claimed_falls(monkeypatch):
     """The same bytes with a larger tile than was priced."""
     chip = Accelerator(global_buffer=15680, weight_buffer=1152 * KiB)
-
-    def lie(*asked):
-        priced = price_partition(*asked)
-        return replace(priced, prices=tuple(price._replace(tile=(4, 4)) for price in priced.prices))
-
-    monkeypatch.setattr(VERIFYING, "price_partition", lie)
+    lie_about_prices(monkeypatch, lambda _, price: price._replace(tile=(4, 4)))
     found = verify(resnet_block(), Partition.from_ids(resnet_block(), [range(5)]), chip)
     assert not found.verified and found.check("activation_bytes", 0).status == "not executed"
     assert "activations take 27968 bytes, the buffer has 15680" in found.message

@@ -9,15 +9,11 @@ import pytest
 
 from simulator import Accelerator, Partition, Technology
 from simulator.execution import verify
-from simulator.execution.claims import plan_of
-from simulator.execution.count.stays import Lies
-from simulator.execution.judge import check, count_plan, judge
+from simulator.execution.judge import judge
 from simulator.metrics import METRIC_NAMES
 from simulator.model.buffer_plan import make_plan
-from simulator.model.kept import Kept, Reserved
 from simulator.model.priced import price_partition
-from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
-from simulator.model.subgraph.subgraph import Geometry
+from tests.helpers.judged import layer_with_tensors_on_chip
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer
@@ -56,30 +52,7 @@ def test_every_number_of_a_plan_is_what_is_counted(seed):
 def test_every_number_of_a_layer_is_what_is_counted(seed):
     """Loops with some operands on chip before, some kept from here on, and results that stay, are written, or both."""
     rng = random.Random(seed)
-    network, batch = random_layer(rng), rng.choice((1, 1, 2, 3, 8))
-    inputs = sorted(set(network.operands[0]))
-    on_chip = frozenset(u for u in (*inputs, 0) if rng.random() < 0.5)
-    there = frozenset(u for u in on_chip if u and rng.random() < 0.7)
-    written = frozenset(v for v in (0,) if v not in on_chip or rng.random() < 0.5)
-    rooms, is_shared = [int(10 ** rng.uniform(1.2, 4.5)) for _ in range(2)], rng.random() < 0.5
-    rules = PricingRules(Geometry(network), chip_of(rooms, is_shared, batch), "exact", rng.choice(METRIC_NAMES))
-    reserved = Reserved(sum(map(rules.whole_bytes, on_chip)))
-    chip = chip_of([rooms[0] + reserved.size_bytes, rooms[1]], is_shared, batch)
-    model = SubgraphModel(rules, [0], Kept(on_chip, frozenset(inputs) - there, written))
-    price = model.price(chip.activation_capacity, chip.weight_capacity, reserved)
-    if isinstance(price, Shortage):
-        return
-    counted = count_plan(network, chip, plan_of([0], price, Lies(on_chip, there, written, on_chip)))
-    assert not counted.miss
-    assert not [each for each in check(chip, [price], [counted]) if each.status == "different"]
-    regions = model.residency(price).regions.values()
-    assert sum(region.main_bytes + region.side_bytes for region in regions) == price.activation_bytes
-
-
-def chip_of(rooms, is_shared, batch):
-    if is_shared:
-        return Accelerator(shared_buffer=rooms[0], batch=batch)
-    return Accelerator(global_buffer=rooms[0], weight_buffer=rooms[1], batch=batch)
+    layer_with_tensors_on_chip(random_layer(rng), rng, batches=(1, 1, 2, 3, 8), shared=0.5)
 
 
 def shorter(partition, network, position):

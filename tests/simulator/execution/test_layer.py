@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import doctest
 import random
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -23,7 +23,7 @@ from simulator.execution.layer.common.windows import Line
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB
-from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, some_plans
+from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, runs_as_counted, some_plans
 from tests.helpers.random_layers import random_layer
 from workloads import Builder
 
@@ -160,15 +160,11 @@ def check_odd(seed, keeps=False):
     for _ in range(12):
         plan = odd_plan(rng, network.layers[0])
         lies = random_lies(rng, network) if keeps else NOTHING_STAYS
-        try:
-            count = count_layer(network, 0, plan, batch, 8, lies)
-        except Miss:
-            with pytest.raises(Miss):
-                run_layer(network, 0, plan, PLENTY, batch, lies=lies)
-            continue
-        rooms = count[:2]
-        assert run_layer(network, 0, plan, rooms, batch, lies=lies) == count, (network.layers[0], plan, lies)
-        ran += 1
+        ran += runs_as_counted(
+            partial(count_layer, network, 0, plan, batch, 8, lies),
+            partial(run_layer, network, 0, plan, batch=batch, lies=lies),
+            (network.layers[0], plan, lies),
+        )
     return ran
 
 
@@ -311,11 +307,3 @@ def test_a_wrong_output_and_one_that_is_never_made_are_found(monkeypatch):
     monkeypatch.setattr(dense, "sweep", lambda *given: list(tiles(*given))[:-1])
     with pytest.raises(Miss):
         run_layer(same(), 0, plan, PLENTY)
-
-
-@pytest.mark.parametrize(
-    "name", [*(f"common.{name}" for name in ("plan", "windows", "sweeps", "statistics")), "value.dense", "run", "count"]
-)
-def test_the_examples_run(name):
-    found = doctest.testmod(import_module(f"simulator.execution.layer.{name}"))
-    assert found.attempted and not found.failed

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 
 import pytest
@@ -12,12 +11,11 @@ from simulator.accelerator import static_pj_per_slot
 from simulator.execution.verify import verify
 from simulator.memory.sram import Sram
 from simulator.memory.table import SramRow, SramTable
-from simulator.model.priced import price_partition
 from tests.helpers.graphs import chain, conv
+from tests.helpers.judged import lie_about_prices
 from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
 
-VERIFYING = sys.modules["simulator.execution.verify"]  #: the package has a function of this name
 LEAKY = Sram(SramTable("flat", tuple(SramRow(size, 1.0, 2.0, 80.0, 0.5) for size in (1, 2**30))))
 TABLES = Technology(activation_sram=LEAKY, weight_sram=LEAKY, dram_background_mw=30.0)
 CHIP = Accelerator(global_buffer=32 * KiB, weight_buffer=8 * KiB, technology=TABLES)
@@ -41,12 +39,7 @@ def test_leakage_of_a_convolution_by_hand():
 def test_a_price_that_says_too_few_cycles_leaks_too_little_and_falls(cores, monkeypatch):
     chip, plan = replace(CHIP, cores=cores), Partition.layerwise(chain())
     assert verify(chain(), plan, chip).verified
-
-    def lie(*asked):
-        priced = price_partition(*asked)
-        return replace(priced, prices=tuple(each._replace(compute_cycles=10**6) for each in priced.prices))
-
-    monkeypatch.setattr(VERIFYING, "price_partition", lie)
+    lie_about_prices(monkeypatch, lambda _, each: each._replace(compute_cycles=10**6))
     found = verify(chain(), plan, chip)
     assert not found.verified and "compute_cycles is 1,000,000, counted" in found.message
     assert all(found.check(name, step).status == "different" for name in BY_TIME for step in (None, 0))
@@ -72,11 +65,6 @@ def test_a_latency_that_forgets_the_crossbar_is_noticed(monkeypatch):
     plan = Partition.layerwise(network)
     honest = verify(network, plan, chip)
     assert honest.verified and honest.check("latency_cycles").counted > honest.check("compute_cycles").counted
-
-    def lie(*asked):
-        priced = price_partition(*asked)
-        return replace(priced, prices=tuple(each._replace(crossbar_bytes=0) for each in priced.prices))
-
-    monkeypatch.setattr(VERIFYING, "price_partition", lie)
+    lie_about_prices(monkeypatch, lambda _, each: each._replace(crossbar_bytes=0))
     found = verify(network, plan, chip)
     assert [found.check(name).status for name in ("crossbar_bytes", "latency_cycles")] == ["different"] * 2

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution.value.executor import Miss
 from simulator.execution.verify import verify
-from simulator.model.subgraph.regions import allocate_regions, derive_tiling
+from simulator.model.subgraph.regions import derive_tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry, Subgraph
 from simulator.model.subgraph.traffic import window_elements
 from simulator.model.subgraph.updates import derive_updates
 from simulator.partition.partition import connected_parts
-from tests.helpers.executions import TILES, execute
+from tests.helpers.executions import TILES, check_that_less_fails, execute
 from tests.helpers.graphs import conv, residual, resnet_block
 from tests.helpers.random_graphs import large_network, random_network
 from workloads.network.layers.layer import Layer, Tensor
@@ -99,35 +99,6 @@ def test_one_row_less_in_any_region_fails_where_tiles_are_bands(seed):
     """Bands of the full width: rings of rows, without SIDE."""
     network = large_network(seed)
     check_that_less_fails(network, ((1, 2, 2, 3, 4)[seed % 5], network.tensors[-1].width), True)
-
-
-def check_that_less_fails(network, tile, is_band=False):
-    """Execute with a row or a column less in each region that slides; along columns those of bands do not."""
-    layers = max(connected_parts(network, range(len(network.layers))), key=len)
-    subgraph = Subgraph(Geometry(network), layers)
-    if is_band:
-        tile = tile[0], max(network.layers[v].width for v in layers if not subgraph.readers[v])
-    tiling = derive_tiling(subgraph, tile)
-    if tiling is None:
-        return
-    regions = allocate_regions(subgraph, tiling)
-    height, width = subgraph.geometry.extent
-    for u in subgraph.tensors:
-        if 2 * tiling.held[u] > height[u] or not is_band and 2 * tiling.columns[u].size > width[u]:
-            continue
-        (rows, columns), (kept, across) = regions[u].main, regions[u].side
-        smaller = [regions[u]._replace(main=(rows - 1, columns))]
-        if is_band:
-            assert kept == 0, "bands need no SIDE"
-        else:
-            smaller.append(regions[u]._replace(main=(rows, columns - 1)))
-        if kept:
-            smaller.append(regions[u]._replace(side=(kept - 1, across)))
-        for region in smaller:
-            if 0 in region.main:
-                continue
-            with pytest.raises(Miss):
-                execute(network, tile, layers=layers, change=lambda found, r=region, u=u: {**found, u: r})
 
 
 @pytest.mark.parametrize("seed", range(60))

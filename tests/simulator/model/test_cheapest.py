@@ -16,6 +16,7 @@ from simulator.model.layer.loop_layer import round_up
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import KiB, Technology
 from tests.helpers.every_order import every_plan, key
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
@@ -84,11 +85,7 @@ def test_nothing_is_cheaper_among_all_passes_of_norms():
         check_nothing_cheaper(seed, (random_norm,))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_nothing_is_cheaper_among_all_of_many_layers(part):
-    for seed in range(500 * part, 500 * (part + 1)):
-        check_nothing_cheaper(seed)
+test_nothing_is_cheaper_among_all_of_many_layers = over_seeds(check_nothing_cheaper, 0, 5_000, 500)
 
 
 def test_more_tiles_are_never_more_expensive():

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 
 import pytest
 
 import workloads
-from simulator.model.layer import least_room as page
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import Need, can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
 from simulator.technology import Technology
 from tests.helpers.every_order import every_plan
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
@@ -104,11 +103,7 @@ def test_a_layer_runs_where_its_least_room_is_and_nowhere_else():
         check_random(seed)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_layers_run_where_their_least_room_is(part):
-    for seed in range(500 * part, 500 * (part + 1)):
-        check_random(seed)
+test_many_layers_run_where_their_least_room_is = over_seeds(check_random, 0, 5_000, 500)
 
 
 def test_no_plan_of_any_size_holds_less():
@@ -132,8 +127,3 @@ def test_layers_of_networks(name, most):
         least = least_room(layer, True).activation
         assert has_plan(layer, Room(least, None), "bands") and not has_plan(layer, Room(least - 1, None), "bands")
     assert max(least_room(layer, True).activation for layer in layers) == most
-
-
-def test_the_example_of_the_page_runs():
-    found = doctest.testmod(page)
-    assert found.attempted and not found.failed

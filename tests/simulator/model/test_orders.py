@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
-import pytest
-
 from simulator.execution.layer import count_layer, run_layer
-from simulator.model.layer import cheapest, loops
 from tests.helpers.layer_plans import claim_of, loops_of, some_plans
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_layers import random_layer, random_norm
 
 HELD = ("activation_bytes", "weight_bytes")
@@ -55,14 +51,4 @@ def test_random_softmax_and_norms_run_as_the_closed_forms_say():
         assert exact == count, seed
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_random_layers_run_as_the_closed_forms_say(part):
-    for seed in range(500 * part, 500 * (part + 1)):
-        check_random(seed, 12)
-
-
-@pytest.mark.parametrize("module", [loops, cheapest])
-def test_the_examples_of_the_pages_run(module):
-    found = doctest.testmod(module)
-    assert found.attempted and not found.failed
+test_many_random_layers_run_as_the_closed_forms_say = over_seeds(lambda seed: check_random(seed, 12), 0, 5_000, 500)

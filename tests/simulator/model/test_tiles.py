@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import doctest
-
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simulator.model.subgraph import tiles
 from simulator.model.subgraph.tiles import Candidates, equal_sizes
 
 
@@ -44,8 +41,3 @@ def test_a_band_is_offered_only_above_the_square():
 def test_the_whole_map_is_a_square_where_it_is_no_larger_than_one():
     assert Candidates((64, 8), 20, 30).largest(lambda tile: 0, 0) == [(64, 64)]
     assert Candidates((64, 8), 80, 30).largest(lambda tile: 0, 0) == [(64, 64), (80, 30)]
-
-
-def test_the_examples_of_the_page_run():
-    found = doctest.testmod(tiles)
-    assert found.attempted and not found.failed

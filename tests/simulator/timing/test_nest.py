@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 import random
 from itertools import product
 from math import prod
@@ -10,8 +9,6 @@ from math import prod
 import pytest
 
 from simulator.model.layer.loops import Axis, in_flight, meet
-from simulator.timing import course, loops
-from simulator.timing.layer import nest, passes
 from simulator.timing.layer.nest import Nest
 from simulator.timing.layer.passes import block_rows, rows_poured, tiles_pass
 
@@ -44,9 +41,3 @@ def test_tiles_and_rows_are_those_that_the_closed_forms_count(seed):
     assert sum(poured.added) - sum(1 for i in range(axis.windows) if axis.met(i)) == in_flight(axis)[1]
     blocks = block_rows(axis, tile)
     assert [sum(each) for each in blocks] == list(found.met) and [len(each) for each in blocks] == list(found.outputs)
-
-
-@pytest.mark.parametrize("module", [course, loops, nest, passes])
-def test_the_examples_of_the_pages_run(module):
-    found = doctest.testmod(module)
-    assert found.attempted and not found.failed

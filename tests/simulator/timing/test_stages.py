@@ -9,7 +9,6 @@ from simulator.execution.count.part import Part
 from simulator.execution.count.scheme import derive_scheme
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
-from simulator.timing.course import spread
 from simulator.timing.stages import row_operations
 from tests.helpers.random_graphs import large_network, random_network
 
@@ -33,8 +32,3 @@ def test_rows_are_made_as_the_counting_run_makes_them(seed, tile):
     for event in scheme.rows.events(rooms):
         counted[event.tensor].append((event.start, event.stop))
     assert pieces == counted
-
-
-def test_a_total_is_spread_evenly_and_exactly():
-    assert spread(10, [True, False, True, True]) == [3, 0, 3, 4]
-    assert spread(0, [True]) == [0]

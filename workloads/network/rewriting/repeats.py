@@ -37,7 +37,7 @@ def longest_run(keys: Sequence[Hashable]) -> tuple[Repeats, int] | None:
     Examples
     --------
     >>> longest_run("abcdcdcde")
-    (Run(first=2, period=2, times=3), 0)
+    (Repeats(first=2, period=2, times=3), 0)
     """
     best: tuple[Repeats, int] | None = None
     for period in range(1, len(keys) // LEAST_TIMES + 1):
@@ -60,7 +60,7 @@ def repeat_of(network: Network) -> Repeats | None:
     --------
     >>> import workloads
     >>> repeat_of(workloads.load("gpt2"))
-    Run(first=0, period=13, times=12)
+    Repeats(first=0, period=13, times=12)
     >>> repeat_of(workloads.load("vgg16")) is None
     True
     """

@@ -9,7 +9,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import energy_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
-from cocco.output.text.searches.edges import edges_text
+from cocco.output.text.searches.ranges import edges_text
 from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text, second_text
 from cocco.problem.criteria import CRITERIA
 

@@ -17,8 +17,7 @@ from cocco.exploration.starts import METHOD
 from cocco.output.text.layout.numbers import buffer_columns, buffer_name, capacity, counted, counted_as, table
 from cocco.output.text.plans.evaluation import energy_text, experts_text, subgraphs_text, totals_text
 from cocco.output.text.plans.hardware import buffers, machine
-from cocco.output.text.searches.edges import edges_text
-from cocco.output.text.searches.ranges import ranges_text
+from cocco.output.text.searches.ranges import edges_text, ranges_text
 from cocco.problem.criteria import CRITERIA
 from simulator import Accelerator, Evaluation, Partition, evaluate
 from simulator.units import ENERGY, TIME, TRAFFIC

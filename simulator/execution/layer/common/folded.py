@@ -1,7 +1,8 @@
 """A product as its loops run it: query heads that share a head of the second operand become rows of one product.
 
 With g heads in operand 0 and h in the second operand, L x (g R) is g / h L rows of h heads: the same elements in
-another order. The second operand is one map: the rows of its inputs one below the other.
+another order. The second operand is one map: the rows of its inputs one below the other. So are the keys of an
+attention, and its values.
 """
 
 from __future__ import annotations
@@ -35,38 +36,21 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
     (Layer(scores: matmul of rows, second, 4x1x16), 2)
     """
     layer, operands = network.layers[v], network.operands[v]
-    if layer.op == "attention":
-        return _folded_attention(network, v)
-    if layer.op != "matmul" or (len(operands) == 2 and not layer.operand_heads):
+    is_attention = layer.op == "attention"
+    if layer.op not in PRODUCT_OPS or (len(operands) == (3 if is_attention else 2) and not layer.operand_heads):
         return network, v
-    first, second = tensor_of(network, operands[0]), tensor_of(network, operands[1])
-    sharing = layer.groups // second_heads(layer)
-    positions = sum(network.tensors[u].height * network.tensors[u].width for u in operands[1:])
-    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
-    whole = Tensor("second", positions, 1, second.channels, bits=second.bits)
+    parts = zip(("keys", "values"), keys_and_values(operands)) if is_attention else [("second", operands[1:])]
+    first, sharing, tensors = tensor_of(network, operands[0]), layer.groups // second_heads(layer), network.tensors
+    maps = [Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)]
+    for name, stacked in parts:
+        positions = sum(tensors[u].height * tensors[u].width for u in stacked)
+        maps.append(Tensor(name, positions, 1, tensors[stacked[0]].channels, bits=bits_of(network, stacked[0])))
     one = replace(
-        layer, inputs=("rows", "second"), height=layer.height * sharing, channels=layer.channels // sharing,
-        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1,),
+        layer, inputs=tuple(each.name for each in maps), height=layer.height * sharing,
+        channels=layer.channels // sharing, in_channels=layer.in_channels // sharing, groups=second_heads(layer),
+        operand_heads=0, whole=tuple(range(1, len(maps))),
     )  # fmt: skip
-    return Network("folded", (rows, whole), (one,)), 0
-
-
-def _folded_attention(network: Network, v: int) -> tuple[Network, int]:
-    """Return an attention of three maps: the rows of all keys stacked in one, those of all values in another."""
-    layer, operands = network.layers[v], network.operands[v]
-    if len(operands) == 3 and not layer.operand_heads:
-        return network, v
-    first, sharing = tensor_of(network, operands[0]), layer.groups // second_heads(layer)
-    rows = Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)
-    maps = [
-        Tensor(name, layer.keys, 1, network.tensors[each[0]].channels, bits=bits_of(network, each[0]))
-        for name, each in zip(("keys", "values"), keys_and_values(operands))
-    ]
-    one = replace(
-        layer, inputs=("rows", "keys", "values"), height=layer.height * sharing, channels=layer.channels // sharing,
-        in_channels=layer.in_channels // sharing, groups=second_heads(layer), operand_heads=0, whole=(1, 2),
-    )  # fmt: skip
-    return Network("folded", (rows, *maps), (one,)), 0
+    return Network("folded", tuple(maps), (one,)), 0
 
 
 def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:

@@ -13,7 +13,7 @@ from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candi
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 from tests.helpers.table_chip import table_machine
 
@@ -66,11 +66,7 @@ def test_nothing_kept_is_settled_by_enumeration():
     assert sum(check(seed, "auto", "none") for seed in range(40, 52)) == 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(100, 400))
-def test_what_is_proven_holds_against_brute_force_on_more(seeds):
-    for seed in seeds:
-        check(seed, "auto")
+test_what_is_proven_holds_against_brute_force_on_more = over_seeds(lambda seed: check(seed, "auto"), 100, 400)
 
 
 def test_a_budget_that_does_not_suffice_leaves_sizes_open(monkeypatch):

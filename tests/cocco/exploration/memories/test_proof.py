@@ -20,7 +20,7 @@ from cocco.problem.names import Keep
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator import Accelerator, Partition
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_tables import with_logic
 from tests.helpers.search_graphs import SPACE, chain
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
@@ -95,11 +95,9 @@ def test_both_engines_prove_the_same(has_tables):
             assert prove(problem, None, "fast") == prove(problem, None, "reference")
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(100, 1_500))
-def test_a_proof_is_one_on_more_random_spaces(seeds):
-    for seed in seeds:
-        check(seed, has_tables=seed % 2 == 1, keep="none" if seed % 3 == 0 else "auto")
+test_a_proof_is_one_on_more_random_spaces = over_seeds(
+    lambda seed: check(seed, has_tables=seed % 2 == 1, keep="none" if seed % 3 == 0 else "auto"), 100, 1_500
+)
 
 
 def test_a_proof_is_one_with_the_budgets_of_long_networks(monkeypatch):

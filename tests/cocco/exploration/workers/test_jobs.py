@@ -12,7 +12,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.bounds.floors.least_kept import KeptBounds
+from cocco.bounds.floors.least_kept import Floors
 from cocco.exploration import answer
 from cocco.exploration.searching import front
 from cocco.exploration.workers import jobs, worker
@@ -106,7 +106,7 @@ def test_processes_give_the_same_answer():
 
 def test_a_worker_remembers_problems_and_what_it_worked_out():
     first, again, other = (on_hardware(chain(4), Accelerator(shared_buffer=size)) for size in (4096, 4096, 8192))
-    seen = [worker.in_worker(KeptBounds, (each,)).problem for each in (first, again, other)]
+    seen = [worker.in_worker(Floors, (each,)).problem for each in (first, again, other)]
     assert seen[0] is seen[1] and seen[1] is not seen[2]
 
 

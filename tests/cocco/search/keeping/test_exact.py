@@ -12,7 +12,7 @@ from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import over_seeds
 from tests.helpers.search_graphs import chain, diamond
 
 
@@ -120,11 +120,9 @@ def test_no_plan_is_cheaper_on_random_networks():
     assert sum(plans for plans, _ in results) > 20_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(300, 1500))
-def test_no_plan_is_cheaper_on_larger_random_networks(seeds):
-    for seed in seeds:
-        check(seed, 5 if seed < 1300 else 6)
+test_no_plan_is_cheaper_on_larger_random_networks = over_seeds(
+    lambda seed: check(seed, 5 if seed < 1300 else 6), 300, 1500
+)
 
 
 def test_floors_change_the_work_and_not_the_answer():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from itertools import product
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 import workloads
 from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.problem.problem import on_hardware
-from cocco.search.keeping.priced import priced_intervals
+from cocco.search.keeping.priced import narrow, priced_intervals
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.partition.intervals import Span, Uses
 from tests.helpers.many_alike import many
@@ -58,8 +59,8 @@ def test_no_intervals_of_a_plan_cost_less(seed):
     assert chosen.cost == pytest.approx(min(found), rel=1e-12)
     priced = evaluate(network, Partition.from_ids(network, order, metric, chosen.spans), chip)
     assert getattr(priced, COLUMNS[metric]) == pytest.approx(chosen.cost, rel=1e-12)
-    narrow = priced_intervals(question, order, 2)
-    assert narrow is None or narrow.cost >= chosen.cost * (1 - 1e-12)
+    narrower = priced_intervals(question, order, 2)
+    assert narrower is None or narrower.cost >= chosen.cost * (1 - 1e-12)
 
 
 def test_on_the_optimum_s_subgraphs_it_finds_the_optimum():
@@ -81,3 +82,12 @@ def test_what_a_step_may_drop_is_no_more_than_a_beam_wide():
     assert found is not None and not found.exact
     none = priced_intervals(question._replace(room=0), [(0,), (1,), (2,)])
     assert none is None or found.cost < none.cost
+
+
+def test_a_beam_leaves_the_state_with_nothing_kept_and_different_amounts():
+    """10, 20, ... 100 bytes, the cheaper the more they keep. Nothing; the cheapest two; the best of each half."""
+    states = [SimpleNamespace(kept=1 << i, bytes=10 * i, cost=(100 - i, 0)) for i in range(1, 11)]
+    states.insert(3, SimpleNamespace(kept=0, bytes=0, cost=(100, 0)))
+    left, all_left = narrow(states, 5)
+    assert not all_left and [state.bytes for state in left] == [0, 50, 80, 90, 100]
+    assert narrow(states, 11) == (states, True)

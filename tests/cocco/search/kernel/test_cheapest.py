@@ -14,6 +14,7 @@ from simulator.model.layer.loops import loop_layer
 from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.looped import loop_ways
 from simulator.technology import KiB, Technology
+from tests.helpers.parts import over_seeds
 from tests.helpers.random_epilogue import random_case
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
@@ -171,15 +172,7 @@ def test_a_layer_that_64_bits_may_not_hold_is_refused_and_the_others_are_not():
     assert twin.cheapest(1, *room, *goal) == cheapest_plan(layers[1], room, goal)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_random_layers_run_alike_on_several_cores(part):
-    for seed in range(10_000 + 500 * part, 10_500 + 500 * part):
-        check_dealt(seed)
+test_many_random_layers_run_alike_on_several_cores = over_seeds(check_dealt, 10_000, 15_000, 500)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("part", range(10))
-def test_many_random_layers_run_alike(part):
-    for seed in range(10_000 + 2_000 * part, 12_000 + 2_000 * part):
-        check_random(seed)
+test_many_random_layers_run_alike = over_seeds(check_random, 10_000, 30_000, 2000)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
 from collections import Counter
 
 import numpy as np
@@ -20,7 +19,6 @@ from simulator.execution.layer.value.epilogue import Epilogue as Behind
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import can_run, least_room, needs
 from simulator.model.layer.loops import loop_layer
-from simulator.model.nests import epilogue
 from simulator.model.nests.epilogue import epilogues, followed
 from simulator.technology import Technology
 from simulator.timing.loops import loop_course
@@ -207,8 +205,3 @@ def test_what_else_an_epilogue_reads_waits_for_none_of_its_layers():
 def test_nests_of_networks(name, count):
     found = [nest.layers for nest in epilogues(workloads.load(name))]
     assert len(found) == len(set(found)) == count
-
-
-def test_the_example_of_the_page_runs():
-    found = doctest.testmod(epilogue)
-    assert found.attempted and not found.failed
