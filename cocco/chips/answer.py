@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cocco.bounds.floors.least import gap
 from cocco.candidates.rounding import SAME
 from cocco.chips.axes import Axes, Chip, text_of
-from cocco.chips.question import ChipQuestion, moving_pj
+from cocco.chips.question import ChipQuestion
 from cocco.chips.search import Pair, Search
 from cocco.chips.sensitivity import Shift
 from cocco.effort.shown import Shown
@@ -256,9 +256,9 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
 
 
 def _at_rates(question: ChipQuestion, accelerator: Accelerator, found: Sequence[Evaluation]) -> dict[str, Any]:
-    power = question.power_mw(accelerator, list(map(moving_pj, found)))
+    power = question.power_mw(accelerator, found)
     load = question.load(accelerator, [each.latency_cycles for each in found])
-    return {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ())}
+    return {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ()), "idle": question.idle}
 
 
 def _texts(chip: Chip) -> dict[str, Any]:

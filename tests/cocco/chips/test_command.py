@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_chip_is_a_file_that_gives_its_numbers_again(folder: Path):
-    said = json.loads((folder / "chips.json").read_text())["result"]
+    said = json.loads((folder / "result.json").read_text())["result"]
     chip = load_accelerator(folder / "chip.yaml")
     network = workloads.load("vgg16")
     judged = verify(network, library.load_partition(folder / "partition.json", network), chip)
@@ -53,7 +53,7 @@ def test_the_folder_tells_the_same_as_python(folder: Path):
     found = library.explore_chips(
         workloads.load("vgg16"), axes, machine=machine, exchange="0.5mJ/mm2", space=space, keep="none", samples=200
     )
-    said = json.loads((folder / "chips.json").read_text())["result"]
+    said = json.loads((folder / "result.json").read_text())["result"]
     assert {name: said[name] for name in ("cost", "machines", "axes", "partition")} == {
         name: json.loads(json.dumps(found.to_json()))[name] for name in ("cost", "machines", "axes", "partition")
     }

@@ -49,7 +49,7 @@ def _chip(found: ChipsAnswer) -> str:
     content = found.to_json()
     if question.rates is not None:
         lines.append(f"  at the rates    {POWER.text(content['power_mw'])} on average, "
-                     f"busy {100 * content['load']:.1f} % of the time")  # fmt: skip
+                     f"busy {100 * content['load']:.1f} % of the time{_idle(question.idle)}")  # fmt: skip
     quantity, paid = QUANTITIES[question.criterion], question.paid(accelerator)
     worth = f" = {quantity.text(found.cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
     lines.append(f"  cost            {quantity.text(found.cost)}{worth}")
@@ -58,6 +58,10 @@ def _chip(found: ChipsAnswer) -> str:
     else:
         lines.append(f"  lower bound     {quantity.text(found.lower_bound)}; the gap is {100 * found.gap:.2f} %")
     return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
+
+
+def _idle(share: float) -> str:
+    return "" if share == 1 else f", in the rest {100 * share:g} % of all that leaks" if share else ", off in the rest"
 
 
 def _none(found: ChipsAnswer) -> str:
