@@ -12,6 +12,7 @@ from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
 from cocco.effort.settings import Settings
+from cocco.problem.criteria import Clocked
 from simulator.hardware_files import MACHINE
 
 #: what a question over machines has no use for: options and their defaults
@@ -112,8 +113,9 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
     names = [network.name for network in asked.networks]
     settings = asked.settings(("exchange", "samples", *MACHINE, "tile_rule")) | {
         "axes": {name: list(each) for name, each in axes.items()}, "minimize": question["minimized"],
-        "limits": {name: float(most) for name, most in question["limits"].items()}, "rates": question["rates"],
-        "idle": question["idle"],
+        "limits": {name: most.to_json() if isinstance(most, Clocked) else most
+                   for name, most in question["limits"].items()},
+        "rates": question["rates"], "idle": question["idle"],
     }  # fmt: skip
     check_folder(options, folder, settings)
 

@@ -1,4 +1,4 @@
-"""Chips that are off while nothing runs, and prices of DRAM: what the run counts, and what would be chosen otherwise."""
+"""Chips that are off while nothing runs, and prices of DRAM: what runs count, and what would be chosen otherwise."""
 
 from __future__ import annotations
 
