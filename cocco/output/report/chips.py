@@ -15,8 +15,9 @@ from cocco.output.report.chart import Chart, ChartAxis
 from cocco.output.report.table import Column, columns_table, kilobytes, unit_column
 from cocco.output.report.words import among, costs
 from cocco.output.text.layout.numbers import capacity, counted
-from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
-from simulator.units import AREA, ENERGY, POWER, TIME
+from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.searches.chips import takes
+from simulator.units import AREA, ENERGY, TIME
 
 STATUS = {
     "optimal": "proved: no machine, memory or plan costs less",
@@ -58,29 +59,14 @@ def chip_answer(run: ChipsRun) -> str:
     rows = [("how sure", f'<strong class="{sure}">{escape(STATUS.get(run.status, run.status))}</strong>{gap}')]
     rows += [(name, escape(said)) for name, said in among(run)]
     if run.accelerator is not None and run.cost is not None:
-        rows += [(name, escape(said)) for name, said in _takes(run)]
+        paid = run.machines[0]["paid"] or 0.0
+        taken = takes(run.accelerator, run.criterion, run.cost, paid, run.at_rates)
+        rows += [(name, escape(said)) for name, said in taken]
     if said := _what_decides(run):
         rows.append(("what decides", escape(said)))
     rows += [("note", escape(f"{remark[0].upper()}{remark[1:]}.")) for remark in run.remarks if remark]
     rows += [("not built", escape(f"{counted(n, 'machine')}: {rule}")) for rule, n in run.left_out.items()]
     return f'<div id="answer"><p id="recommendation">{escape(chip_sentence(run))}</p>{pairs(rows)}</div>'
-
-
-def _takes(run: ChipsRun) -> list[tuple[str, str]]:
-    assert run.accelerator is not None and run.cost is not None
-    area, money, best = run.accelerator.chip_area, run.accelerator.chip_money, run.machines[0]
-    shares = ", ".join(f"{name} {value:.2f}" for name, value in zip(CHIP_PARTS, area) if value)
-    found = [("chip", f"{AREA.text(area.total)}: {shares}")]
-    if run.accelerator.technology.logic is not None:
-        dram = "that of its DRAM is not known" if money.total is None else f"with DRAM ${money.total:.2f}"
-        found.append(("price", f"${money.chip:.2f}, {dram}"))
-    quantity, paid = QUANTITIES[run.criterion], best["paid"] or 0.0
-    worth = f" = {quantity.text(run.cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
-    found.append(("cost", quantity.text(run.cost) + worth))
-    if run.at_rates is not None:
-        power, load = run.at_rates
-        found.append(("at the rates", f"{POWER.text(power)} on average, busy {100 * load:.1f} % of the time"))
-    return found
 
 
 def _what_decides(run: ChipsRun) -> str:

@@ -157,3 +157,16 @@ def test_an_interrupt_keeps_what_there_is():
     with pytest.raises(Interrupted) as stop:
         library.explore_chips(workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, exchange="0.5mJ/mm2", stages=press)
     assert stop.value.result.status == "stopped" and len(stop.value.result.machines) == 2
+
+
+def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores():
+    """500 pJ for a byte of all cores are alpha 0.002 with count="all"; the other numbers are ruled out by bounds."""
+    network, space = workloads.load("googlenet"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    each = library.explore_cores(network, [1, 2, 4], count="all", alpha=0.002, space=space, keep="none")
+    best = min(each.results, key=lambda result: result.cost)
+    found = library.explore_chips(network, {"cores": [1, 2, 4]}, exchange="500pJ/B", space=space, keep="none")
+    assert found.accelerator == best.accelerator and found.status == each.status == "optimal"
+    assert found.evaluations[0].energy_pj == best.evaluation.energy_pj
+    assert found.cost == pytest.approx(500 * best.cost, rel=1e-12)
+    costs = {result.accelerator.cores: 500 * result.cost for result in each.results}
+    assert all(row["bound"] <= costs[row["cores"]] * (1 + 1e-9) for row in found.machines)

@@ -42,7 +42,7 @@ class ChipsRun:
     machines: tuple[dict[str, Any], ...]  #: rows as chips.csv has them
     floors: dict[str, Stairs]
     worth: float  #: of a mm2 of the chip, 0 where it has none
-    at_rates: tuple[float, float] | None  #: average power in mW, and the share of the time in which the chip works
+    at_rates: tuple[float, float, float] | None  #: average power in mW, the load, what leaks while nothing runs
     nearest: str  #: which machine comes nearest to the limits where none keeps them
     remarks: tuple[str, ...]
     left_out: dict[str, int]
@@ -57,7 +57,7 @@ def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:
     worth = result.inner("worth") if result.content.get("worth") is not None else None
     is_of_area = worth is not None and worth.get("each", str) == "area"
     near = result.inner("nearest") if result.content.get("nearest") is not None else None
-    rates = (result.get("power_mw", *NUMBER), result.get("load", *NUMBER)) if "power_mw" in result.content else None
+    rates = [result.get(name, *NUMBER) for name in ("power_mw", "load", "idle") if "power_mw" in result.content]
     shifts = result.items("sensitivity") if "sensitivity" in result.content else []
     return ChipsRun(
         folder, about, result.get("status", str), result.one_of("minimize", QUANTITIES), result.optional("cost"),
@@ -65,7 +65,8 @@ def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:
         tile_rule_of(plans), networks_of(plans), result.get("axes", dict) if plans else {},
         tuple(map(_machine, result.items("machines"))),
         {name: _stairs(result.inner("floors"), name) for name in ("least", "least_ms")},
-        worth.get("number", *NUMBER) if worth is not None and is_of_area else 0.0, rates,
+        worth.get("number", *NUMBER) if worth is not None and is_of_area else 0.0,
+        (rates[0], rates[1], rates[2]) if rates else None,
         "" if near is None else near.get("chip", str), tuple(map(str, result.get("remarks", list))),
         result.get("left_out", dict), tuple(map(_shift, shifts)), space_said(result),
     )  # fmt: skip
