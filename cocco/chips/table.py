@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -36,6 +37,16 @@ def differing(rows: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     """Return the axes by which machines differ."""
     names = tuple(rows[0])[: tuple(rows[0]).index("verdict")]
     return tuple(name for name in names if len({row[name] for row in rows}) > 1)
+
+
+def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return what an axis is among these machines, ascending; pairs by their first number."""
+    return sorted({row[name] for row in rows}, key=_order)
+
+
+def _order(value: Any) -> Any:
+    is_pair = isinstance(value, str) and re.fullmatch("[0-9]+x[0-9]+", value)
+    return tuple(map(int, value.split("x"))) if is_pair else value
 
 
 def panels(criterion: str) -> tuple[str, ...]:

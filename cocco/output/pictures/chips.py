@@ -14,7 +14,7 @@ from matplotlib.ticker import LogFormatter
 
 from cocco.chips.answer import ChipsAnswer
 from cocco.chips.question import QUANTITIES
-from cocco.chips.table import height, panels
+from cocco.chips.table import height, panels, values_of
 from cocco.output.pictures.style import SIZE_INCHES
 from simulator.units import TIME
 
@@ -31,7 +31,8 @@ def chips_figure(found: ChipsAnswer) -> Figure:
     rows = sorted((row for row in found.machines if row["area_mm2"] is not None), key=lambda row: row["area_mm2"])
     names = panels(found.question.criterion)
     figure = Figure(figsize=(0.8 * len(names) * SIZE_INCHES[0], 1.1 * SIZE_INCHES[1]), layout="constrained")
-    kinds = [list(dict.fromkeys(_kind(found, row, i) for row in rows)) for i in range(2)]
+    kinds = [[f"{name} {each}" for each in values_of(rows, name)] for name in found.question_axes[:2]]
+    kinds += [[""]] * (2 - len(kinds))
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names):
         quantity = TIME if name == "least_ms" else QUANTITIES[found.question.criterion]
         scale = 1e6 if name == "least_ms" else 1.0  # of the quantity's own unit

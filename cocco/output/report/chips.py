@@ -8,7 +8,7 @@ from typing import Any
 
 from cocco.chips.question import QUANTITIES
 from cocco.chips.sensitivity import Shift, is_firm
-from cocco.chips.table import differing, height, panels
+from cocco.chips.table import differing, height, panels, values_of
 from cocco.output.folders.read.chips import ChipsRun
 from cocco.output.report.answer import pairs
 from cocco.output.report.chart import Chart, ChartAxis
@@ -121,14 +121,14 @@ def chips_chart(run: ChipsRun) -> Chart | None:
         ys.append(list(values))
         stairs.append([[x, scale * y] for x, y in run.floors[name]])
     star = next((at for at, row in enumerate(rows) if row["verdict"] == "best"), None)
-    kinds = list(dict.fromkeys(str(row[axis_names[0]]) for row in run.machines)) if axis_names else []
+    kinds = values_of(run.machines, axis_names[0]) if axis_names else []
     return Chart(
         ChartAxis.of("chip", AREA[0]), tuple(axes), [row["area_mm2"] for row in rows], ys,
         [_name(run, row) for row in rows], [_lines(run, row) for row in rows],
         [0 if at == star else None for at in range(len(rows))], stairs=False,
         least=[value if row["cost"] is not None else None for row, value in zip(rows, ys[0])], star=star,
         sure=run.status == "optimal", slope=run.worth if names[0] == "least" else 0.0, floors=stairs,
-        kinds=[kinds.index(str(row[axis_names[0]])) if axis_names else 0 for row in rows],
+        kinds=[kinds.index(row[axis_names[0]]) if axis_names else 0 for row in rows],
         kind_names=[f"{axis_names[0]} {each}" for each in kinds] if axis_names else [], words=WORDS,
     )  # fmt: skip
 
@@ -151,7 +151,7 @@ def drawn_words(run: ChipsRun) -> str:
 def chips_table(run: ChipsRun) -> str:
     """Return a row for each machine, as HTML, under a choice of the values of each axis."""
     rows, names, quantity = run.machines, differing(run.machines), QUANTITIES[run.criterion]
-    columns: list[Column] = [(name, _values([row[name] for row in rows])) for name in names]
+    columns: list[Column] = [(name, _values([row[name] for row in rows], values_of(rows, name))) for name in names]
     columns += [
         ("memory (KB)", [_size(row["memory_bytes"]) for row in rows]),
         unit_column("chip", AREA, [row["area_mm2"] for row in rows]),
@@ -160,19 +160,16 @@ def chips_table(run: ChipsRun) -> str:
         unit_column("latency", TIME, [None if row["latency_ms"] is None else 1e6 * row["latency_ms"] for row in rows]),
         ("MACs busy (%)", [_share(row["utilization"]) for row in rows]),
         unit_column("costs at least", quantity, [row["bound"] for row in rows]),
-        ("verdict", _values([row["verdict"] for row in rows])),
+        ("verdict", _values([row["verdict"] for row in rows], list(run.verdicts))),
     ]
     found = {id(row): at for at, row in enumerate(_drawn(run))}
     places = [found.get(id(row), -1) for row in rows]
     return f'{_choices(run, names)}<div class="wide">{columns_table(columns, "machines", places)}</div>'
 
 
-def _values(values: Sequence[Any]) -> list[tuple[float, str]]:
-    """Return cells that sort by number, or where texts stand in the order in which they first appear."""
-    order = list(dict.fromkeys(values))
-    return [
-        (float(each) if isinstance(each, (int, float)) else order.index(each), escape(str(each))) for each in values
-    ]
+def _values(values: Sequence[Any], order: Sequence[Any]) -> list[tuple[float, str]]:
+    """Return cells that sort in an order of values."""
+    return [(order.index(each), escape(str(each))) for each in values]
 
 
 def _size(value: float | None) -> tuple[float, str]:
@@ -187,8 +184,8 @@ def _choices(run: ChipsRun, names: Sequence[str]) -> str:
     """Return a list of values for each axis, by which the page leaves out machines."""
     found = []
     for name in (*names, "verdict"):
-        values = list(dict.fromkeys(str(row[name]) for row in run.machines))
-        options = "".join(f"<option>{escape(each)}</option>" for each in values)
+        values = run.verdicts if name == "verdict" else values_of(run.machines, name)
+        options = "".join(f"<option>{escape(str(each))}</option>" for each in values)
         found.append(f'<label>{escape(name)} <select data-head="{escape(name)}"><option value="">any</option>{options}'
                      "</select></label>")  # fmt: skip
     return f'<p id="choices">{" ".join(found)}</p>'

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,11 @@ class ChipsRun:
     left_out: dict[str, int]
     shifts: tuple[Shift, ...]
     space: tuple[str, ...]  #: the kinds of plans that the answer is the least among
+
+    @property
+    def verdicts(self) -> dict[str, int]:
+        """How many machines have each verdict."""
+        return Counter(row["verdict"] for row in self.machines)
 
 
 def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:

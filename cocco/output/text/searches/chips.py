@@ -48,9 +48,8 @@ def _chip(found: ChipsAnswer) -> str:
     if found.status == "optimal":
         lines.append("  optimum         proved: no machine, memory or plan costs less")
     else:
-        lines.append(
-            f"  lower bound     {QUANTITIES[question.criterion].text(found.lower_bound)}; the gap is {100 * found.gap:.2f} %"
-        )
+        least = QUANTITIES[question.criterion].text(found.lower_bound)
+        lines.append(f"  lower bound     {least}; the gap is {100 * found.gap:.2f} %")
     return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
 
 
