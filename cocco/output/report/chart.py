@@ -105,6 +105,7 @@ class Chart:
     title: str = ""  #: of this run, where there is another
     slope: float = 0.0  #: what x is worth in the first y: a line through the star costs the same
     floors: Sequence[Sequence[Sequence[float]]] = ()  #: by drawing, stairs of x and y that nothing lies below
+    log: bool = False  #: whether numbers across are drawn by their logarithm
     kinds: Sequence[int] = ()  #: the colour of each point
     kind_names: Sequence[str] = ()  #: what each colour is
     words: Mapping[str, str] = field(default_factory=dict)  #: of the legend, in place of those of memories

@@ -127,7 +127,7 @@ def chips_chart(run: ChipsRun) -> Chart | None:
         [_name(run, row) for row in rows], [_lines(run, row) for row in rows],
         [0 if at == star else None for at in range(len(rows))], stairs=False,
         least=[value if row["cost"] is not None else None for row, value in zip(rows, ys[0])], star=star,
-        sure=run.status == "optimal", slope=run.worth if names[0] == "least" else 0.0, floors=stairs,
+        sure=run.status == "optimal", slope=run.worth if names[0] == "least" else 0.0, floors=stairs, log=True,
         kinds=[kinds.index(row[axis_names[0]]) if axis_names else 0 for row in rows],
         kind_names=[f"{axis_names[0]} {each}" for each in kinds] if axis_names else [], words=WORDS,
     )  # fmt: skip

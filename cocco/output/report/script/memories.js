@@ -46,7 +46,8 @@ function memories(chart, choose) {
     if (k === 0 && chart.overlay) for (const each of chart.overlay.y) if (each !== null) [low, high] = [Math.min(low, each), Math.max(high, each)];
     if (chart.overlay) x.push(...chart.overlay.x);
     const wide = (from, to) => [from, to].map((each, i) => each + (i ? 1 : -1) * (0.05 * (to - from) || 0.05 * Math.abs(to) || 1));
-    return [wide(Math.min(...x), Math.max(...x)), wide(low, high)];
+    const [least, most] = [Math.min(...x), Math.max(...x)];
+    return [chart.log ? [least / 1.1, most * 1.1] : wide(least, most), wide(low, high)];
   }
 
   function draw() {
@@ -66,7 +67,7 @@ function memories(chart, choose) {
     const {svg, width, height} = picture(panels[k], Math.round(Math.min(460, Math.max(240, wide * 0.5))), `${up.title} against ${chart.across.title}`);
     const box = {left: 58, right: width - 12, top: 26, bottom: height - 38};
     const [xs, ys] = bounds(k), X = chart.across.scale, Y = up.scale;
-    const x = scaled(xs[0] * X, xs[1] * X, box.left, box.right), y = scaled(ys[0] * Y, ys[1] * Y, box.bottom, box.top);
+    const x = (chart.log ? logScaled : scaled)(xs[0] * X, xs[1] * X, box.left, box.right), y = scaled(ys[0] * Y, ys[1] * Y, box.bottom, box.top);
     const at = (i, value) => [x(chart.x[i] * X), y(value * Y)];
     const clipped = () => put(svg, "svg", {
       x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top,
@@ -84,8 +85,9 @@ function memories(chart, choose) {
     }
     if (chart.floors.length) steps(inside, x, y, box, chart.floors[k], X, Y);
     if (chart.slope && k === 0 && chart.star !== null) {
-      const value = at => first[chart.star] - chart.slope * (at - chart.x[chart.star]);
-      put(inside, "line", {class: "equal", x1: box.left, x2: box.right, y1: y(value(x.back(box.left) / X) * Y), y2: y(value(x.back(box.right) / X) * Y)});
+      const pixels = [...Array(101).keys()].map(i => box.left + (box.right - box.left) * i / 100);
+      const cost = pixels.map(px => [px, y((first[chart.star] - chart.slope * (x.back(px) / X - chart.x[chart.star])) * Y)]);
+      put(inside, "path", {class: "equal", fill: "none", d: "M" + cost.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join("L")});
     }
     if (chart.stairs) stairs(inside, x, y, box, chart.x, chart.y[k], X, Y, "front");
     if (chart.overlay && k === 0) overlay(inside, x, y, box, X, Y);
