@@ -45,8 +45,9 @@ def values_of(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
 
 
 def _order(value: Any) -> Any:
-    is_pair = isinstance(value, str) and re.fullmatch("[0-9]+x[0-9]+", value)
-    return tuple(map(int, value.split("x"))) if is_pair else value
+    if not isinstance(value, str):
+        return value
+    return tuple(map(int, value.split("x"))) if re.fullmatch("[0-9]+x[0-9]+", value) else (), value
 
 
 def panels(criterion: str) -> tuple[str, ...]:

@@ -13,10 +13,13 @@ import workloads
 from cocco.chips.table import height
 from cocco.cli import main
 from cocco.output import pictures, report
+from cocco.output.folders.verified.made_for import RunFolder
+from cocco.output.folders.verified.verify_run import check_numbers
 from simulator import Machine, Technology
 from simulator.chip.logic import NVDLA
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.pages import change, data_of
+from workloads.errors import FileFormatError
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -142,3 +145,24 @@ def test_the_picture_has_answers_bounds_the_front_and_the_line_of_equal_cost():
     timed = library.explore_chips(workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, space=space, keep="none",
                                   minimized="capacity", limits={"latency": 3e7})  # fmt: skip
     assert [axes.get_ylabel() for axes in pictures.chips_figure(timed).axes] == ["latency (ms)"]
+
+
+def test_broken_folders_are_one_line(folder: Path, tmp_path: Path):
+    """Parts of result.json that the page reads, gone or of another kind."""
+    content = json.loads((folder / "result.json").read_text())
+    wrong = [
+        lambda said: said["result"].pop("floors"), lambda said: said["result"].update(machines=[]),
+        lambda said: said["result"]["machines"][0].pop("pe"), lambda said: said["result"]["machines"][1].update(pe=4),
+        lambda said: said["result"].update(left_out={"x": "y"}), lambda said: said["result"].update(remarks=3),
+        lambda said: said["settings"].update(exchange=3), lambda said: said["settings"].update(rates=[1]),
+        *(lambda said, name=name: said["result"]["machines"][0].update({name: None}) for name in
+          ("memory_bytes", "paid", "least", "least_ms", "latency_ms")),
+    ]  # fmt: skip
+    broken = tmp_path / "broken"
+    shutil.copytree(folder, broken)
+    for each in wrong:
+        (broken / "result.json").write_text(json.dumps(content))
+        change(broken, each)
+        with pytest.raises(FileFormatError):
+            report.write(broken)
+            check_numbers(RunFolder(broken), {"vgg16": workloads.load("vgg16")})

@@ -69,22 +69,36 @@ def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:
         folder, about, result.get("status", str), result.one_of("minimize", QUANTITIES), result.optional("cost"),
         result.optional("lower_bound"), result.get("gap", *NUMBER), tuple(names), common_accelerator(plans),
         tile_rule_of(plans), networks_of(plans), result.get("axes", dict) if plans else {},
-        tuple(map(_machine, result.items("machines"))),
+        _machines(result),
         {name: _stairs(result.inner("floors"), name) for name in ("least", "least_ms")},
         worth.get("number", *NUMBER) if worth is not None and is_of_area else 0.0,
         (rates[0], rates[1], rates[2]) if rates else None,
         "" if near is None else near.get("chip", str), tuple(map(str, result.get("remarks", list))),
-        result.get("left_out", dict), tuple(map(_shift, shifts)), space_said(result),
+        {rule: result.inner("left_out").get(rule, int) for rule in result.get("left_out", dict)},
+        tuple(map(_shift, shifts)), space_said(result),
     )  # fmt: skip
+
+
+def _machines(result: Reader) -> tuple[dict[str, Any], ...]:
+    """Return the rows of the table of machines, which have the same axes."""
+    found = tuple(map(_machine, result.items("machines")))
+    axes = {tuple((name, type(row[name]) is str) for name in row if name not in COLUMNS) for row in found}
+    if len(axes) != 1 or not found[0].keys() >= {*COLUMNS} or [*found[0]][-len(COLUMNS) :] != [*COLUMNS]:
+        raise result.broken("machines", "it must be machines with the same axes")
+    return found
 
 
 def _machine(row: Reader) -> dict[str, Any]:
     """Return a row of the table of machines: its axes, then COLUMNS; numbers that are not known are None."""
     row.get("verdict", str)
+    for name in row.content.keys() - {*COLUMNS}:
+        row.get(name, str, *NUMBER)
     numbers = {name: row.optional(name) for name in COLUMNS if name != "verdict"}
-    missing = [name for name in COLUMNS if name not in row.content]
-    if missing or (numbers["area_mm2"] is not None and None in (numbers["least"], numbers["least_ms"])):
-        raise row.broken((missing or ["least"])[0], f"a machine has {', '.join(COLUMNS)}")
+    drawn = () if numbers["area_mm2"] is None else ("memory_bytes", "paid", "least", "least_ms")
+    priced = () if numbers["cost"] is None else ("area_mm2", "energy_pj", "latency_ms")
+    missing = [name for name in (*drawn, *priced) if numbers[name] is None]
+    if missing:
+        raise row.broken(missing[0], "it is known where the area or the cost is")
     return dict(row.content) | numbers
 
 

@@ -21,11 +21,12 @@ from workloads.network.network import Network
 
 def question_of(settings: Reader, networks: Sequence[Network]) -> ChipQuestion:
     """Return the question according to the settings; raises ValueError, one line."""
-    asked = settings.content
     limits = {name: _limit(settings.inner("limits"), name) for name in settings.get("limits", dict)}
+    known = [name for name in ("exchange", "rates") if settings.content.get(name) is not None]
+    said = {name: settings.get(name, dict if name == "rates" else str) for name in known}
     return check_question(
-        networks, settings.get("minimize", str), asked.get("exchange"), limits, asked.get("rates"),
-        settings.list_of("weights", *NUMBER), asked.get("idle", 1.0),
+        networks, settings.get("minimize", str), said.get("exchange"), limits, said.get("rates"),
+        settings.list_of("weights", *NUMBER), settings.content.get("idle", 1.0),
     )  # fmt: skip
 
 
