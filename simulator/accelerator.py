@@ -342,7 +342,8 @@ class Accelerator:
         """What the chip and its DRAM cost, dollars."""
         technology = self.technology
         gb_per_s = self.dram_bytes_per_cycle * technology.clock_ghz
-        return money_of(self.chip_area.total, gb_per_s, technology.dram_kind)
+        said = technology.of_logic.dram_usd_per_gb_per_s
+        return money_of(self.chip_area.total, gb_per_s, technology.dram_kind, said)
 
     def chip_json(self) -> dict[str, Any]:
         """Return as plain data what the whole chip takes: mm2 by part, mW of its logic, dollars (None: not known)."""

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cocco.bounds.floors.least import gap
 from cocco.candidates.rounding import SAME
 from cocco.chips.axes import Axes, Chip, text_of
-from cocco.chips.question import ChipQuestion, moving_pj
+from cocco.chips.question import ChipQuestion
 from cocco.chips.search import Pair, Search
 from cocco.chips.sensitivity import Shift
+from cocco.chips.table import Stairs, differing, floors, machine_rows, texts
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, of_networks
@@ -23,12 +24,6 @@ from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
     import pandas
-
-
-COLUMNS = (
-    "verdict", "bound", "memory_bytes", "area_mm2", "usd", "least", "least_ms", "cost", "energy_pj", "latency_ms",
-    "utilization",
-)  # fmt: skip  #: of the table of machines, behind its axes; least: the bound without what the chip is worth
 
 
 class Nearest(NamedTuple):
@@ -76,6 +71,7 @@ class ChipsAnswer(Shown):
     lower_bound: float
     placed: bool | None  #: whether every region has an address; None where that was not asked
     machines: tuple[dict[str, Any], ...]  #: the most promising first
+    floors: Mapping[str, Stairs]  #: by "least" and "least_ms" what no machine undercuts
     nearest: Nearest | None  #: where nothing keeps the limits
     left_out: Mapping[str, int]  #: by rule how many machines of the product cannot be built
     remarks: tuple[str, ...]
@@ -93,9 +89,7 @@ class ChipsAnswer(Shown):
     @property
     def question_axes(self) -> tuple[str, ...]:
         """The axes by which machines differ."""
-        first = self.machines[0]
-        names = tuple(first)[: tuple(first).index("verdict")]
-        return tuple(name for name in names if len({row[name] for row in self.machines}) > 1)
+        return differing(self.machines)
 
     @property
     def gap(self) -> float:
@@ -131,8 +125,9 @@ class ChipsAnswer(Shown):
         content: dict[str, Any] = {
             "minimize": question.criterion, "status": self.status,
             "cost": None if self.cost == math.inf else self.cost, "lower_bound": _finite(self.lower_bound),
-            "gap": self.gap, "axes": None if self.chip is None else _texts(self.chip), "placed": self.placed,
-            "machines": list(self.machines), "left_out": dict(self.left_out), "remarks": list(self.remarks),
+            "gap": self.gap, "axes": None if self.chip is None else texts(self.chip), "placed": self.placed,
+            "machines": list(self.machines), "floors": dict(self.floors), "left_out": dict(self.left_out),
+            "remarks": list(self.remarks),
             "seed": self.seed, "steps": self.steps, "space": list(self.kinds),
         }  # fmt: skip
         if self.shifts:
@@ -140,9 +135,7 @@ class ChipsAnswer(Shown):
         if self.accelerator is None:
             nearest = None if self.nearest is None else self.nearest._asdict()
             return content | {"networks": [network.name for network in question.networks], "nearest": nearest}
-        content |= {"chip": self.accelerator.chip_json(), **buffer_bytes(self.accelerator)}
-        if question.rates is not None:
-            content |= _at_rates(question, self.accelerator, self.evaluations)
+        content |= judged_json(question, self.accelerator, self.evaluations)
         return of_networks(self.evaluations, self.plans, question.weights, content)
 
 
@@ -157,17 +150,12 @@ def answer_of(search: Search, axes: Axes, left_out: Counter[str], seed: int, kin
         status = "gave_up" if search.open else "infeasible"
     else:
         status = "optimal" if answer.cost <= lower * (1 + SAME) else "feasible"
-    of_chip: list[list[Pair]] = [[] for _ in search.chips]
-    for pair in search.pairs:
-        of_chip[pair.chip].append(pair)
-    rows = [_row(search, chip, pairs) for chip, pairs in zip(search.chips, of_chip)]
-    rows.sort(key=lambda row: (row["verdict"] != "best", row["bound"] is None, row["bound"] or 0.0))
     nearest = _nearest(search) if best is None else None
     return ChipsAnswer(
         search.question, status, None if best is None else search.chips[best.chip],
         None if best is None else best.accelerator, () if answer is None else answer.plans,
         () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
-        None if answer is None else answer.placed, tuple(rows), nearest, dict(left_out),
+        None if answer is None else answer.placed, machine_rows(search), floors(search), nearest, dict(left_out),
         _remarks(search, axes, best),
         search.classes.steps, seed, kinds, search.asked.engine,
     )  # fmt: skip
@@ -182,51 +170,6 @@ def _nearest(search: Search) -> Nearest | None:
     if factor <= 1:  # only what plans take is too much, and how much is not known
         return None
     return Nearest(search.chips[pair.chip].name, pair.accelerator.buffer_bytes, limit, factor)
-
-
-def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
-    """Return what is known of a machine."""
-    known = [each for each in pairs if each.answer is not None]
-    left = [each for each in pairs if not each.why]
-    shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
-    shown = search.best if search.best in pairs else shown
-    row: dict[str, Any] = _texts(chip)
-    row["verdict"] = _verdict(search, pairs, left, shown)
-    row["bound"] = min((each.bound for each in left), default=None)
-    row |= dict.fromkeys(COLUMNS[2:])
-    if shown is None:
-        return row
-    accelerator = shown.accelerator
-    row |= {"memory_bytes": accelerator.buffer_bytes, "area_mm2": accelerator.chip_area.total}
-    row["usd"] = accelerator.chip_money.total
-    row["least"] = shown.bound - search.question.paid(accelerator)
-    row["least_ms"] = sum(search.cycles(shown)) / accelerator.technology.clock_ghz * 1e-6
-    if shown.answer is None:
-        return row
-    found, clock = shown.answer.evaluations, accelerator.technology.clock_ghz
-    macs = sum(network.macs for network in search.question.networks)
-    cycles = sum(each.latency_cycles for each in found)
-    return row | {
-        "cost": shown.answer.cost, "energy_pj": sum(each.energy_pj for each in found) / accelerator.batch,
-        "latency_ms": cycles / clock * 1e-6, "utilization": accelerator.utilization(macs, cycles),
-    }  # fmt: skip
-
-
-def _known_cost(pair: Pair) -> float:
-    return math.inf if pair.answer is None else pair.answer.cost
-
-
-def _verdict(search: Search, pairs: Sequence[Pair], left: Sequence[Pair], shown: Pair | None) -> str:
-    if search.best is not None and search.best in pairs:
-        return "best"
-    if not left:
-        return f"ruled out by {Counter(each.why for each in pairs).most_common(1)[0][0]}" if pairs else "no memory"
-    if any(map(search.is_left, left)):
-        return "open"
-    least = min(each.bound for each in left)
-    if shown is not None and shown.answer is not None and shown.answer.cost <= least * (1 + SAME):
-        return "proved"
-    return "ruled out by bound"
 
 
 def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
@@ -255,14 +198,15 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _at_rates(question: ChipQuestion, accelerator: Accelerator, found: Sequence[Evaluation]) -> dict[str, Any]:
-    power = question.power_mw(accelerator, list(map(moving_pj, found)))
+def judged_json(question: ChipQuestion, accelerator: Accelerator, found: Sequence[Evaluation]) -> dict[str, Any]:
+    """Return what follows from the question, the chip and its plans, as plain data."""
+    worth = None if question.worth is None else question.worth._asdict()
+    content = {"worth": worth, "chip": accelerator.chip_json(), **buffer_bytes(accelerator)}
+    if question.rates is None:
+        return content
+    power = question.power_mw(accelerator, found)
     load = question.load(accelerator, [each.latency_cycles for each in found])
-    return {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ())}
-
-
-def _texts(chip: Chip) -> dict[str, Any]:
-    return {name: value if isinstance(value, (int, float)) else text_of(value) for name, value in chip.axes.items()}
+    return content | {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ()), "idle": question.idle}
 
 
 def _finite(value: float) -> float | None:

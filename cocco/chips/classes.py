@@ -179,7 +179,7 @@ def stripped(machine: Machine, metric: Metric) -> Machine:
             changed["clock"] = ((PAPER.clock_ghz, technology.volts),)
         for name in ("activation_sram", "weight_sram"):
             sram = getattr(technology, name)
-            changed[name] = None if sram is None else _without_leakage(sram)
+            changed[name] = None if sram is None else _leaking(sram, 0.0)
     return replace(machine, technology=replace(technology, **changed))
 
 
@@ -189,21 +189,22 @@ def timed(machine: Machine) -> Machine:
     return replace(machine, technology=replace(machine.technology, **changed))
 
 
-def without_leakage(machine: M) -> M:
-    """Return a machine, or an accelerator, of which nothing leaks."""
+def leaking(machine: M, share: float) -> M:
+    """Return a machine, or an accelerator, of which this share of all that leaks is left."""
     technology = machine.technology
-    changed: dict[str, Any] = {"dram_background_mw": 0.0}
+    changed: dict[str, Any] = {"dram_background_mw": share * technology.dram_background_mw}
     if technology.logic is not None:
-        changed["logic"] = replace(technology.logic, leakage_uw_per_mac=0.0)
+        leakage = share * technology.logic.leakage_uw_per_mac
+        changed["logic"] = replace(technology.logic, leakage_uw_per_mac=leakage)
     for name in ("activation_sram", "weight_sram"):
         sram = getattr(technology, name)
-        changed[name] = None if sram is None else _without_leakage(sram)
+        changed[name] = None if sram is None else _leaking(sram, share)
     return replace(machine, technology=replace(technology, **changed))
 
 
 @lru_cache(maxsize=64)
-def _without_leakage(sram: Sram) -> Sram:
-    rows = tuple(row._replace(leakage_mw=0.0, area_mm2=0.0) for row in sram.table.rows)
+def _leaking(sram: Sram, share: float) -> Sram:
+    rows = tuple(row._replace(leakage_mw=share * row.leakage_mw, area_mm2=0.0) for row in sram.table.rows)
     return replace(sram, table=replace(sram.table, rows=rows), pipelined=True)
 
 

@@ -11,8 +11,8 @@ from typing import NamedTuple, Unpack
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
 from cocco.chips.axes import Axes, Chip, Value
-from cocco.chips.classes import Asked, Classes, Sizes, without_leakage
-from cocco.chips.question import ChipQuestion, check_question, moving_pj
+from cocco.chips.classes import Asked, Classes, Sizes
+from cocco.chips.question import ChipQuestion, check_question
 from cocco.chips.search import Answer, Search
 from cocco.chips.sensitivity import shifts
 from cocco.effort.effort import Effort, FrontFields, effort_of
@@ -23,7 +23,6 @@ from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import question_of
 from cocco.exploration.workers.jobs import helped
-from cocco.problem.criteria import CRITERIA
 from cocco.problem.names import Keep
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
@@ -49,6 +48,7 @@ def explore_chips(
     exchange: str | None = None,
     limits: Mapping[str, float] | None = None,
     rates: Mapping[str, float] | None = None,
+    idle: float = 1.0,
     sensitivity: bool = False,
     space: Space | None = None,
     machine: Machine | None = None,
@@ -78,6 +78,8 @@ def explore_chips(
         The most of each, in the units above; a latency in cycles. Of one network: {"resnet50.latency": 2e7}.
     rates
         Frames a second of each network: then the chip leaks all the time, and all that is asked of it must fit in it.
+    idle
+        The share of all that leaks (buffers, logic, DRAM's background) that goes on while nothing runs; 0: all is off.
     sensitivity
         Whether to ask again with numbers of the hardware halved and doubled (`cocco.chips.sensitivity`).
 
@@ -104,7 +106,7 @@ def explore_chips(
     product, ranges = Axes(axes), space or SharedBuffer()
     given = over_space(networks, ranges, machine=shared, weights=weights, tile_rule=tile_rule, keep=kept)
     chips, left_out = product.chips(shared, ranges)
-    question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights)
+    question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights, idle)
     if question.asks_price:
         chips = _with_prices(chips, left_out)
     engine = engine_name(chosen.engine, given, chosen.threads)
@@ -149,7 +151,7 @@ class _Judge:
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans found on an accelerator; or the limit that none keeps; None where that is unknown."""
         question = self.question
-        machine = accelerator if question.rates is None else without_leakage(accelerator)
+        machine = question.judging(accelerator)
         problem = self._on(machine)
         effort = replace(self.effort, initial=(plans,) if plans else ())
         result, _ = answered(question_of(problem, effort, Settings()), "auto", effort, 0.0)
@@ -169,7 +171,7 @@ class _Judge:
         A mm2 is worth there what it is from the smallest candidate to the largest.
         """
         question = self.question
-        machine = chip.machine if question.rates is None else without_leakage(chip.machine)
+        machine = question.judging(chip.machine)
         problem = self.asked.problem(machine, chip.buffers)
         ends = [problem.accelerator_of([at] * len(problem.buffers)) for at in (0, -1)]
         paid, size = (
@@ -204,16 +206,13 @@ class _Judge:
             every = [
                 evaluate(network, replace(plan, metric=metric), accelerator, self.asked.tile_rule) for metric in metrics
             ]
-            found.append(min((each for each in every if each.fits), key=moving_pj))
+            found.append(min((each for each in every if each.fits), key=self.question.value))
         return tuple(found)
 
     def _answer(
         self, accelerator: Accelerator, evaluations: tuple[Evaluation, ...], least: float, placed: bool | None
     ) -> Answer:
-        value, column = 0.0, CRITERIA[self.asked.metric].column
-        for weight, each in zip(self.asked.weights, evaluations):
-            value += weight * (getattr(each, column) if self.question.rates is None else moving_pj(each))
-        cost = self.question.fixed(accelerator) + self.question.scale(accelerator) * value
+        cost = self.question.cost(accelerator, evaluations)
         return Answer(cost, tuple(each.plan for each in evaluations), evaluations, least, placed)
 
     def _limited(self, machine: Accelerator, accelerator: Accelerator, least: float) -> Answer | str | None:

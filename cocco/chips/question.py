@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from cocco.candidates.rounding import SAME
+from cocco.chips.classes import M, leaking
+from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import worth_of
 from cocco.problem.names import Metric
 from simulator.accelerator import Accelerator
@@ -23,6 +25,7 @@ NAMES = (*OF_CHIP, *OF_PLANS, "power")
 COLUMNS = {"energy": "energy_pj", "ema": "ema_bytes", "latency": "latency_cycles"}
 METRICS: dict[str, Metric] = {"energy": "energy", "ema": "ema", "latency": "latency-sum", "power": "energy"}
 DOLLAR = ("$", "usd")
+SHOWN_WORTH = {"power": "20mW/mm2 or 5mW/$", "latency": "3ms/mm2 or 1ms/$"}  #: of what chips alone exchange
 QUANTITIES = {
     "area": AREA, "price": Quantity((Unit("$", 1, 0, 2),)), "capacity": SIZE, "leakage": POWER, "energy": ENERGY,
     "ema": TRAFFIC, "latency": TIME, "power": POWER,
@@ -60,7 +63,8 @@ class ChipQuestion:
     """A checked question.
 
     criterion: what is minimized, beside what the chip takes by its worth. rates: frames a second of each network; then
-    the chip leaks all the time, and power is an average. limits: that the answer keeps.
+    power is an average, and while nothing runs the share `idle` of all that leaks goes on. limits: that the answer
+    keeps.
     """
 
     networks: tuple[Network, ...]
@@ -69,6 +73,7 @@ class ChipQuestion:
     worth: Worth | None = None
     limits: tuple[Limit, ...] = ()
     rates: tuple[float, ...] | None = None
+    idle: float = 1.0
 
     @property
     def asks_price(self) -> bool:
@@ -105,12 +110,32 @@ class ChipQuestion:
         """Return the part of the cost that machine and memory alone decide."""
         found = taken(self.criterion, accelerator) if self.is_of_chip else 0.0
         if self.rates is not None and self.criterion == "power":
-            found += static_mw(accelerator)
+            found += self.idle * static_mw(accelerator)
         return found + self.paid(accelerator)
 
     def paid(self, accelerator: Accelerator) -> float:
         """Return what is added for what the chip takes, by its worth."""
         return 0.0 if self.worth is None else self.worth.number * taken(self.worth.each, accelerator)
+
+    def judging(self, machine: M) -> M:
+        """Return the machine by which plans are chosen: with rates, of what leaks only what their time decides."""
+        return machine if self.rates is None else leaking(machine, 1 - self.idle)
+
+    def value(self, evaluation: Evaluation) -> float:
+        """Return what plans minimize; with rates the energy without what leaks whether they run or not."""
+        if self.rates is None:
+            return float(getattr(evaluation, CRITERIA[self.metric].column))
+        parts = evaluation.energy_breakdown
+        assert parts is not None, "it runs"
+        leaks = (parts.leakage or 0.0) + (parts.dram_background or 0.0) + (parts.logic_leakage or 0.0)
+        return evaluation.energy_pj - self.idle * leaks
+
+    def cost(self, accelerator: Accelerator, evaluations: Sequence[Evaluation]) -> float:
+        """Return what is minimized, of a plan for each network."""
+        value = 0.0
+        for weight, each in zip(self.weights, evaluations):
+            value += weight * self.value(each)
+        return self.fixed(accelerator) + self.scale(accelerator) * value
 
     def why_not(self, accelerator: Accelerator) -> str:
         """Return the first limit that machine and memory alone break, or nothing."""
@@ -134,7 +159,7 @@ class ChipQuestion:
         """Return the first limit that is broken by a value of the metric of plans that none undercuts, or nothing."""
         for each in self.limits:
             if each.name == "power":
-                least = 1e-9 / accelerator.batch * value + static_mw(accelerator)
+                least = 1e-9 / accelerator.batch * value + self.idle * static_mw(accelerator)
             elif each.name == "latency" or METRICS.get(each.name) != self.metric or each.network is not None:
                 continue
             elif self.rates is not None:  # the value is of a second
@@ -176,11 +201,11 @@ class ChipQuestion:
         busy = math.fsum(frame * each for frame, each in zip(frames, cycles))
         return busy / (accelerator.technology.clock_ghz * 1e9)
 
-    def power_mw(self, accelerator: Accelerator, moving_pj: Sequence[float]) -> float:
-        """Return the average power at the rates; moving_pj: of each network a batch, without what leaks."""
+    def power_mw(self, accelerator: Accelerator, evaluations: Sequence[Evaluation]) -> float:
+        """Return the average power at the rates."""
         assert self.rates is not None
-        frames = [rate / accelerator.batch for rate in self.rates]
-        return math.fsum(frame * each for frame, each in zip(frames, moving_pj)) * 1e-9 + static_mw(accelerator)
+        moved = math.fsum(rate / accelerator.batch * self.value(each) for rate, each in zip(self.rates, evaluations))
+        return moved * 1e-9 + self.idle * static_mw(accelerator)
 
     def broken(self, accelerator: Accelerator, evaluations: Sequence[Evaluation]) -> str:
         """Return the first limit that plans break, or nothing."""
@@ -193,7 +218,7 @@ class ChipQuestion:
             return ""
         if self.load(accelerator, [each.latency_cycles for each in evaluations]) > 1 + SAME:
             return "load"
-        power = self.power_mw(accelerator, list(map(moving_pj, evaluations)))
+        power = self.power_mw(accelerator, evaluations)
         if any(not each.keeps(power, accelerator) for each in self.limits if each.name == "power"):
             return "power"
         return ""
@@ -210,20 +235,13 @@ def taken(name: str, accelerator: Accelerator) -> float:
 
 
 def static_mw(accelerator: Accelerator) -> float:
-    """Return what leaks whether anything runs or not: buffers, logic, DRAM's background, mW."""
+    """Return what leaks in any time: buffers, logic, DRAM's background, mW."""
     return accelerator.leakage_mw + accelerator.logic_mw + accelerator.technology.dram_background_mw
-
-
-def moving_pj(evaluation: Evaluation) -> float:
-    """Return the energy of a run without what leaks in its time."""
-    parts = evaluation.energy_breakdown
-    assert parts is not None, "it runs"
-    return evaluation.energy_pj - (parts.leakage or 0.0) - (parts.dram_background or 0.0) - (parts.logic_leakage or 0.0)
 
 
 def check_question(
     networks: Sequence[Network], criterion: str, exchange: str | None, limits: Mapping[str, Any],
-    rates: Mapping[str, float] | None, weights: Sequence[float],
+    rates: Mapping[str, float] | None, weights: Sequence[float], idle: float = 1.0,
 ) -> ChipQuestion:  # fmt: skip
     """Return the question of these words; raises ValueError, one line."""
     names = [network.name for network in networks]
@@ -234,6 +252,10 @@ def check_question(
     found = None if rates is None else _rates(names, rates)
     if found is not None and criterion in OF_PLANS:
         raise ValueError(f"with rates minimize power, or {', '.join(OF_CHIP)}; got {criterion}")
+    if isinstance(idle, bool) or not isinstance(idle, (int, float)) or not 0 <= idle <= 1:
+        raise ValueError(f"idle must be the share that leaks while nothing runs, from 0 to 1, got {shown(idle)}")
+    if found is None and idle != 1:
+        raise ValueError("idle needs rates, such as resnet50=30fps: without them nothing waits")
     checked = tuple(_limit(names, *each) for each in limits.items())
     if criterion in OF_CHIP and not any(each.name not in OF_CHIP for each in checked) and rates is None:
         raise ValueError(
@@ -241,7 +263,7 @@ def check_question(
         )
     worth = None if exchange is None else _worth(exchange, criterion)
     shares = tuple(weights) if found is None else found
-    return ChipQuestion(tuple(networks), shares, criterion, worth, checked, found)
+    return ChipQuestion(tuple(networks), shares, criterion, worth, checked, found, float(idle))
 
 
 def _limit(names: Sequence[str], name: str, most: Any) -> Limit:
@@ -273,18 +295,12 @@ def _worth(text: str, criterion: str) -> Worth:
     if criterion in OF_CHIP:
         raise ValueError(f"exchange says what the chip is worth beside what plans decide, not beside {criterion}")
     number, slash, each = text.partition("/")
-    if criterion == "power":
-        units = POWER.sizes
+    if criterion in SHOWN_WORTH:
+        units, such = QUANTITIES[criterion].sizes, SHOWN_WORTH[criterion]
         match = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?) ?([A-Za-z]+)", number)
         if not slash or match is None or match[2] not in units or each not in ("mm2", *DOLLAR):
-            raise ValueError(f"exchange of power is such as 20mW/mm2 or 5mW/$, got {shown(text)}")
+            raise ValueError(f"exchange of {criterion} is such as {such}, got {shown(text)}")
         return Worth(float(match[1]) * units[match[2]], "area" if each == "mm2" else "price")
-    if criterion == "latency":
-        match = re.fullmatch(r"([0-9.]+(?:[eE][+-]?[0-9]+)?) ?(ns|us|ms|s)", number)
-        if not slash or match is None or each not in ("mm2", *DOLLAR):
-            raise ValueError(f"exchange of latency is such as 3ms/mm2 or 1ms/$, got {shown(text)}")
-        ns = {"ns": 1.0, "us": 1e3, "ms": 1e6, "s": 1e9}
-        return Worth(float(match[1]) * ns[match[2]], "area" if each == "mm2" else "price")
     if each in DOLLAR:
         return Worth(worth_of(f"{number}/mm2", METRICS[criterion], 1.0)[0], "price")
     found, unit = worth_of(text, METRICS[criterion], 1.0)

@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from cocco.candidates.rounding import SAME, SUMMED
 from cocco.chips.axes import Chip
-from cocco.chips.classes import Asked, Classes, Sizes, memory_of, standing, without_leakage
+from cocco.chips.classes import Asked, Classes, Sizes, memory_of, standing
 from cocco.chips.question import ChipQuestion
 from cocco.effort.budgets import CHIPS_TOTAL
 from cocco.effort.stages import tell
@@ -190,7 +190,7 @@ class Search:
         """Raise a bound by what no plan of the class undercuts, and what takes energy in the time of any plan."""
         if self.asked.metric == "energy" and value < math.inf:
             slots, idle = self._slots(pair), [each for _, each in self._cycles[pair.chip]]
-            machine = without_leakage(pair.accelerator) if self.question.rates is not None else pair.accelerator
+            machine = self.question.judging(pair.accelerator)
             for weight, *each in zip(self.question.weights, slots, idle):
                 value += weight * standing(machine, *each)
         pair.bound = max(pair.bound, pair.cost(value) * (1 - SUMMED))
@@ -225,7 +225,8 @@ class Search:
         size = table.problem.objective.buffer_bytes(pair.accelerator)
         pair.step = OWN
         if pair.plans is not None:
-            value = table.problem.objective.judged(table.problem.evaluations(pair.plans, self._judge(pair)))
+            judge = self.question.judging(pair.accelerator)
+            value = table.problem.objective.judged(table.problem.evaluations(pair.plans, judge))
             if pair.cost(value) <= pair.bound * (1 + SAME):
                 return  # the plan of the class is the least here, too
         if self.classes.steps >= self.most:
@@ -243,12 +244,9 @@ class Search:
     def _table(self, i: int) -> Memories:
         if i not in self._own:
             chip = self.chips[i]
-            machine = without_leakage(chip.machine) if self.question.rates is not None else chip.machine
-            self._own[i] = Memories(self.asked.problem(machine, chip.buffers), self.asked.engine)
+            problem = self.asked.problem(self.question.judging(chip.machine), chip.buffers)
+            self._own[i] = Memories(problem, self.asked.engine)
         return self._own[i]
-
-    def _judge(self, pair: Pair) -> Accelerator:
-        return without_leakage(pair.accelerator) if self.question.rates is not None else pair.accelerator
 
     def _answer(self, pair: Pair) -> None:
         """Find the answer of a pair, with addresses and within the limits."""

@@ -15,6 +15,7 @@ from cocco.chips.classes import Classes
 from cocco.chips.search import Search
 from cocco.effort.stages import tell
 from simulator.accelerator import Machine
+from simulator.chip.money import dram_usd
 from simulator.technology import Technology
 
 FACTORS = (0.5, 2.0)
@@ -36,7 +37,8 @@ def shifts(search: Search) -> tuple[Shift, ...]:
     best, found = search.best, list[Shift]()
     if best is None or best.answer is None:
         return ()
-    changes = [(name, factor) for name in CHANGED for factor in FACTORS]
+    names = [name for name in CHANGED if name != DRAM_PRICE or search.question.asks_price]
+    changes = [(name, factor) for name in names for factor in FACTORS]
     for done, (name, factor) in enumerate(changes):
         tell("sensitivity", done, len(changes), "numbers")
         chips = [chip._replace(machine=_changed(chip.machine, name, factor)) for chip in search.chips]
@@ -95,8 +97,16 @@ def _dram(technology: Technology, factor: float) -> Technology:
     return replace(technology, dram_pj_per_byte=factor * technology.dram_pj_per_byte)
 
 
+def _price(technology: Technology, factor: float) -> Technology:
+    logic = technology.of_logic
+    each = dram_usd(technology.dram_kind, logic.dram_usd_per_gb_per_s)
+    assert each is not None, "machines without a price are left out"
+    return replace(technology, logic=replace(logic, dram_usd_per_gb_per_s=factor * each))
+
+
+DRAM_PRICE = "price of DRAM"
 CHANGED = {
     "mm2 of a MAC": _of_logic("mac_mm2", "mac_bits_mm2"), "leakage of a MAC": _of_logic("leakage_uw_per_mac"),
     "energy of an idle MAC": _of_logic("idle_pj_per_mac"), "mm2 of a DRAM interface": _interface,
-    "energy of a DRAM byte": _dram,
+    "energy of a DRAM byte": _dram, DRAM_PRICE: _price,
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, cast, get_args
+from typing import Any, NamedTuple, cast, get_args
 
 from cocco.problem.names import Metric
 from simulator.units import AREA, CYCLES, ENERGY, PER_CYCLE, POWER, SIZE, TIME, TRAFFIC, Quantity
@@ -20,6 +20,27 @@ class Clock(NamedTuple):
     def limit(self, number: float, clock_ghz: float, batch: int) -> float:
         """Return the most that a number of this unit allows, in the unit of the model."""
         return self.size * (batch / number if self.is_rate else number) * clock_ghz**self.power
+
+
+class Clocked(float):
+    """A limit that the clock and the batch of the hardware make one of the model."""
+
+    unit: Clock
+
+    @staticmethod
+    def of(number: float, unit: Clock) -> Clocked:
+        """Return a limit of a number in this unit."""
+        found = Clocked(number)
+        found.unit = unit
+        return found
+
+    def at(self, clock_ghz: float, batch: int = 1) -> float:
+        """Return the limit at this clock, in the unit of the model."""
+        return self.unit.limit(self, clock_ghz, batch)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data: the number and its unit."""
+        return {"number": float(self), **self.unit._asdict()}
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,9 @@ WORDS = {
     "leakage_uw_per_mac": "uW of each MAC with what belongs to it (synthesis report of github.com/harvard-acc/RecPipe)",
     "sram_bytes_per_mac": "bytes per cycle of the port of a buffer for each MAC of its core, 0 for any; our choice",
     "idle_pj_per_mac": "pJ of a MAC in a cycle in which its core computes and it does nothing; our choice",
+    "dram_usd_per_gb_per_s": "$ of DRAM for each GB/s, null for that of its kind (docs/chips.md)",
 }  #: by field: unit, meaning, source
+BY_KIND = ("phy_mm2", "dram_usd_per_gb_per_s")  #: None: as the kind of DRAM has it
 FIT_MM2 = (0.240, 0.001080, 1.925)  #: at 16 nm of a core, of each MAC, of a MiB: least relative error over NVDLA_SIZES
 BARE_MAC_MM2 = 0.000140  #: 57.9 um2 x 2.2 of layout x 1.05 x 1.05 at 12 nm, 8 bits (GEMINI, src/main.cpp)
 TO_12_NM = 0.9  #: of an area at 16 nm; our choice (Stillmaker and Baas 2017: 0.73; NVDLA's own 28 to 16 nm: 0.6)
@@ -60,11 +62,12 @@ class Logic:
     leakage_uw_per_mac: float = 0.0
     sram_bytes_per_mac: float = 0.0
     idle_pj_per_mac: float = 0.0
+    dram_usd_per_gb_per_s: float | None = None
     node: str = ""  #: of the numbers, such as "12nm"; said beside a buffer's own
 
     def __post_init__(self) -> None:
         for name in WORDS:
-            if getattr(self, name) is not None or name != "phy_mm2":
+            if getattr(self, name) is not None or name not in BY_KIND:
                 check_amount(f"logic.{name}", getattr(self, name))
         if self.mac_bits_mm2 > self.mac_mm2:
             raise ValueError(f"logic.mac_bits_mm2 must be at most mac_mm2 {self.mac_mm2}, got {self.mac_bits_mm2}")
@@ -109,7 +112,7 @@ def logic_said(content: object) -> Logic:
     >>> logic_said("tpu")
     Traceback (most recent call last):
     ValueError: logic must be one of nvdla, or a mapping with preset, core_mm2, mac_mm2, mac_bits_mm2, pe_mm2, \
-port_mm2, phy_mm2, leakage_uw_per_mac, sram_bytes_per_mac, idle_pj_per_mac, node, got 'tpu'
+port_mm2, phy_mm2, leakage_uw_per_mac, sram_bytes_per_mac, idle_pj_per_mac, dram_usd_per_gb_per_s, node, got 'tpu'
     """
     if isinstance(content, str):
         content = {"preset": content}

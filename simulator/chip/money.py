@@ -18,6 +18,11 @@ BONDING_YIELD = 0.99
 DRAM_USD_PER_GB_PER_S = {"gddr6": 3.5 / 56, "hbm2e": 320 / 819}  #: by kind; of others the user says
 
 
+def dram_usd(kind: str | None, said: float | None = None) -> float | None:
+    """Return the dollars of DRAM for each GB/s: as said, or of its kind; None where nobody says."""
+    return DRAM_USD_PER_GB_PER_S.get(kind or "") if said is None else said
+
+
 class Money(NamedTuple):
     """What a chip costs by what is bought, dollars before bonding; DRAM None where nobody says."""
 
@@ -51,8 +56,8 @@ def die_usd(area_mm2: float) -> float:
     return WAFER_USD / dies / good if dies >= 1 else math.inf
 
 
-def money_of(area_mm2: float, gb_per_s: float, kind: str | None) -> Money:
-    """Return what a chip of this area with DRAM of this bandwidth costs.
+def money_of(area_mm2: float, gb_per_s: float, kind: str | None, said: float | None = None) -> Money:
+    """Return what a chip of this area with DRAM of this bandwidth costs; said: dollars of DRAM for each GB/s.
 
     Examples
     --------
@@ -60,5 +65,5 @@ def money_of(area_mm2: float, gb_per_s: float, kind: str | None) -> Money:
     (33.99, None)
     """
     package = (PACKAGE_AREA * PACKAGE_USD_PER_MM2 + BUMPS_USD_PER_MM2) * area_mm2
-    each = DRAM_USD_PER_GB_PER_S.get(kind or "")
+    each = dram_usd(kind, said)
     return Money(die_usd(area_mm2), package, None if each is None else each * gb_per_s)

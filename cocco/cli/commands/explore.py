@@ -40,6 +40,7 @@ from cocco.output.folders.written import run as run_folder
 from cocco.output.folders.written.about import address_names, folder_of, partition_names
 from cocco.output.text.plans.addresses import changes_text, height_text, map_text
 from cocco.output.text.searches.search import explore_text
+from cocco.problem.criteria import Clocked
 from simulator.hardware_files import MACHINE
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def _explore_limited(options: Namespace) -> int:
         twice = next(name for name, _ in options.limits if [n for n, _ in options.limits].count(name) > 1)
         raise UsageError(f"--limit {twice} is given twice; give each limit once")
     at = options.technology.clock_ghz, options.batch
-    limits = {name: most.at(*at) if isinstance(most, values.Clocked) else most for name, most in limits.items()}
+    limits = {name: most.at(*at) if isinstance(most, Clocked) else most for name, most in limits.items()}
     question = {"minimize": options.minimize, "limits": limits}
     search = partial(minimize, criterion=options.minimize, limits=limits)
     return search_front(options, question, search, limited_text, Limited.to_json)

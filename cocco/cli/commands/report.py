@@ -46,14 +46,15 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _to_json(run: report.Run | report.FrontRun) -> dict[str, Any]:
-    """Return what the page is about: the answer of a run, or of a search for a front."""
+def _to_json(run: report.Run | report.FrontRun | report.ChipsRun) -> dict[str, Any]:
+    """Return what the page is about: the answer of a run, of a search for a front, or of one over machines."""
     if isinstance(run, report.Run):
         return report.run_json(run)
+    about = {"run": run.folder.name, "networks": list(run.names), "status": run.status}
+    if isinstance(run, report.ChipsRun):
+        return about | {"axes": run.axes, "machines": len(run.machines)}
     return {
-        "run": run.folder.name,
-        "networks": list(run.names),
-        "status": run.status,
+        **about,
         "objectives": list(run.objectives),
         "points": len(run.front),
     }

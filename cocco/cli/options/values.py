@@ -7,7 +7,7 @@ import re
 from argparse import ArgumentTypeError
 
 from cocco.candidates.stream import MAX_SEED
-from cocco.problem.criteria import CRITERIA, Clock
+from cocco.problem.criteria import CRITERIA, Clocked
 from simulator.units import POWER
 
 HIGHEST_COUNT = 10**15  #: our choice: above any number of samples or regions that could be meant
@@ -151,16 +151,6 @@ def without_commas(text: str) -> str:
     return text.replace(",", "") if re.fullmatch(r"[0-9]{1,3}(,[0-9]{3})+(\.[0-9]+)?", text) else text
 
 
-class Clocked(float):
-    """A limit that the clock and the batch of the hardware make one of the model."""
-
-    unit: Clock
-
-    def at(self, clock_ghz: float, batch: int = 1) -> float:
-        """Return the limit at this clock, in the unit of the model."""
-        return self.unit.limit(self, clock_ghz, batch)
-
-
 def limit(text: str) -> tuple[str, float]:
     """Return (criterion, most) of 'latency=2000000', 'latency=4.6ms', 'latency=30fps', 'capacity=1MB', 'energy=4.5mJ'.
 
@@ -179,10 +169,9 @@ def limit(text: str) -> tuple[str, float]:
     if not match or unit not in (*units, *clocked):
         known = ", ".join(unit for unit in (*units, *clocked) if unit and " " not in unit) or "none"
         raise ArgumentTypeError(f"the limit of {name} is a number, known units are {known}; got {text!r}")
-    found = Clocked(number(without_commas(match[1])))
+    found = number(without_commas(match[1]))
     if not found > 0:
         raise ArgumentTypeError(f"the limit of {name} must be above 0; got {text!r}")
     if unit not in clocked:
         return given, found * units[unit]
-    found.unit = clocked[unit]
-    return given, found
+    return given, Clocked.of(found, clocked[unit])

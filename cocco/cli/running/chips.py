@@ -12,6 +12,7 @@ from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
 from cocco.effort.settings import Settings
+from cocco.problem.criteria import Clocked
 from simulator.hardware_files import MACHINE
 
 #: what a question over machines has no use for: options and their defaults
@@ -42,6 +43,14 @@ def rates(text: str) -> dict[str, float]:
     return found
 
 
+def idle(text: str) -> float:
+    """Return the share of 'gated=0.1'; of 'gated' alone 0."""
+    name, equals, number = text.partition("=")
+    if name != "gated" or equals and not number:
+        raise ArgumentTypeError(f"idle is gated, or gated=SHARE of what leaks while nothing runs; got {text!r}")
+    return values.number(number) if equals else 0.0
+
+
 def add_axes(parser: Parser) -> None:
     """Add what makes the machine a part of the question."""
     group = parser.add_argument_group("machines: the whole chip as the question (docs/chips.md)")
@@ -56,6 +65,11 @@ def add_axes(parser: Parser) -> None:
         "--rate", type=rates, metavar="NETWORK=N,...", dest="rates",
         help="frames a second that each network has to run at, such as resnet50=30fps,googlenet=5fps: then the least "
         "average power is sought, and all of them have to fit",
+    )  # fmt: skip
+    group.add_argument(
+        "--idle", type=idle, default=1.0, metavar="gated[=SHARE]",
+        help="with --rate: buffers, logic and DRAM's background are off while nothing runs, or leak this share of what "
+        "they leak otherwise; by default all of it",
     )  # fmt: skip
     group.add_argument(
         "--sensitivity", action="store_true",
@@ -85,7 +99,7 @@ def explore_axes(options: Namespace) -> int:
     asked = asked_of(options)
     question = {name: value for name, value in asked.common.items() if name not in ("workers", "dask", "count")}
     question |= {"minimized": minimized, "exchange": options.exchange, "limits": limits, "rates": options.rates}
-    question["sensitivity"] = options.sensitivity
+    question |= {"idle": options.idle, "sensitivity": options.sensitivity}
     return _search(asked, axes, question)
 
 
@@ -99,7 +113,9 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
     names = [network.name for network in asked.networks]
     settings = asked.settings(("exchange", "samples", *MACHINE, "tile_rule")) | {
         "axes": {name: list(each) for name, each in axes.items()}, "minimize": question["minimized"],
-        "limits": {name: float(most) for name, most in question["limits"].items()}, "rates": question["rates"],
+        "limits": {name: most.to_json() if isinstance(most, Clocked) else most
+                   for name, most in question["limits"].items()},
+        "rates": question["rates"], "idle": question["idle"],
     }  # fmt: skip
     check_folder(options, folder, settings)
 

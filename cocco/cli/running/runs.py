@@ -19,6 +19,7 @@ from workloads.errors import FileFormatError
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.output.folders.read.chips import ChipsRun
     from cocco.output.folders.read.front import FrontRun
     from cocco.output.folders.read.run import Run
     from cocco.output.folders.verified.made_for import RunFolder
@@ -85,7 +86,7 @@ def network_of(options: Namespace) -> Network:
     return found
 
 
-def networks_of(run: Run | FrontRun | RunFolder) -> dict[str, Network]:
+def networks_of(run: Run | FrontRun | ChipsRun | RunFolder) -> dict[str, Network]:
     """Return by name the networks of a run as its command names them; none where one cannot be read from here."""
     try:
         asked = _asked(run.about.command, run.folder)

@@ -37,7 +37,7 @@ def answer_of(run: Run, sentence: str, choice: ShownMemory) -> str:
         if said := _what_decides(run):
             rows.append(("what decides", escape(said)))
     rows += [("why so large", escape(said)) for plan in choice.plans if (said := _largest(plan))]
-    return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{_pairs(rows)}</div>'
+    return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{pairs(rows)}</div>'
 
 
 def _addresses(placing: Placing | None) -> list[tuple[str, str]]:
@@ -58,7 +58,8 @@ def _addresses_of_front(points: Sequence[Placing | None]) -> list[tuple[str, str
     return [("addresses", escape(f"{said}: see the last column of the points"))]
 
 
-def _pairs(rows: Sequence[tuple[str, str]]) -> str:
+def pairs(rows: Sequence[tuple[str, str]]) -> str:
+    """Return names and what is said of each, as HTML."""
     return "<dl>" + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in rows) + "</dl>"
 
 
@@ -145,9 +146,9 @@ def _plan(place: int, plan: ShownPlan) -> str:
 def front_answer(run: FrontRun, sentence: str, status: str) -> str:
     """Return the answer of a front as HTML."""
     sure = "sure" if run.status in ("optimal", "infeasible") else "unsure"
-    pairs = _pairs([
+    listed = pairs([
         ("how sure", f'<strong class="{sure}">{escape(status)}</strong>'),
         *((name, escape(said)) for name, said in among(run)),
         *(_addresses(run.placing[0]) if run.is_limited else _addresses_of_front(run.placing)),
     ])  # fmt: skip
-    return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{pairs}</div>'
+    return f'<div id="answer"><p id="recommendation">{escape(sentence)}</p>{listed}</div>'

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -103,6 +103,12 @@ class Chart:
     overlay: Overlay | None = None
     grid: SizeGrid | None = None
     title: str = ""  #: of this run, where there is another
+    slope: float = 0.0  #: what x is worth in the first y: a line through the star costs the same
+    floors: Sequence[Sequence[Sequence[float]]] = ()  #: by drawing, stairs of x and y that nothing lies below
+    log: bool = False  #: whether numbers across are drawn by their logarithm
+    kinds: Sequence[int] = ()  #: the colour of each point
+    kind_names: Sequence[str] = ()  #: what each colour is
+    words: Mapping[str, str] = field(default_factory=dict)  #: of the legend, in place of those of memories
 
     @property
     def has_bounds(self) -> bool:

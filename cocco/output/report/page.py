@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from cocco.exploration.answers.ranges import MARGINS
+from cocco.output.folders.read.chips import ChipsRun
 from cocco.output.folders.read.front import FrontRun, read
 from cocco.output.folders.read.run import Run
 from cocco.output.folders.written.about import PAGE
 from cocco.output.report.answer import answer_of, choice_section, front_answer
 from cocco.output.report.chart import Chart, below_the_line
+from cocco.output.report.chips import chip_answer, chip_facts, chips_chart, chips_table, drawn_words, shifts_table
 from cocco.output.report.data import json_in_page, page_data
 from cocco.output.report.front import objectives_chart, run_chart
 from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer, others_of_run, points_of_front
@@ -49,8 +51,10 @@ def write(folder: Path, networks: Networks = BUILT_IN) -> Path:
     return path
 
 
-def html_of(run: Run | FrontRun, networks: Networks = BUILT_IN) -> str:
+def html_of(run: Run | FrontRun | ChipsRun, networks: Networks = BUILT_IN) -> str:
     """Return the page of what a folder holds; the same files give the same bytes."""
+    if isinstance(run, ChipsRun):
+        return _chips_page(run, networks)
     return _front_page(run, networks) if isinstance(run, FrontRun) else _run_page(run, networks)
 
 
@@ -148,6 +152,21 @@ def _front_page(run: FrontRun, networks: Networks) -> str:
         body.append(_hardware(choices[0].plans[0].machine))
     body.append(section("How it was searched", _facts(front_facts(run))))
     return document(", ".join(run.names), body, page_data(objectives_chart(run, found), choices))
+
+
+def _chips_page(run: ChipsRun, networks: Networks) -> str:
+    choices = [answer(run, networks)] if run.accelerator is not None else []
+    drawn, body = chips_chart(run), [chip_answer(run)]
+    if drawn is not None:
+        body.append(drawing("Which machine", drawn_words(run)))
+    body.append(section("The machines", chips_table(run)))
+    if run.shifts:
+        body.append(section("How firm it is", shifts_table(run)))
+    body += _plans(choices)
+    if run.accelerator is not None:
+        body.append(_hardware(run.accelerator))
+    body.append(section("How it was searched", _facts(chip_facts(run))))
+    return document(", ".join(run.names), body, page_data(drawn, choices))
 
 
 def _plans(choices: Sequence[ShownMemory]) -> list[str]:

@@ -12,6 +12,7 @@ from typing import Any
 import workloads
 from cocco.candidates.rounding import SAME
 from cocco.exploration.answers.ranges import Candidate
+from cocco.output.folders.read.chips import ChipsRun
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.reading import Reader
 from cocco.output.folders.read.run import SINGLE, Run, RunNetwork, RunSubgraph, network_of, said_plan
@@ -62,7 +63,7 @@ class ShownMemory:
     plans: tuple[ShownPlan, ...]
 
 
-def answer(run: Run | FrontRun, networks: Networks = BUILT_IN) -> ShownMemory:
+def answer(run: Run | FrontRun | ChipsRun, networks: Networks = BUILT_IN) -> ShownMemory:
     """Return the plans of a run's recommendation, with its prices."""
     assert run.accelerator is not None
     names = partition_names([network.name for network in run.networks])

@@ -33,27 +33,26 @@ def plan_table(plan: ShownPlan) -> str:
     if machine.cores > 1:
         columns.append(("cores", [_scheme(cost.scheme) for cost in costs]))
     columns += [("tile", [_tile(plan, cost) for cost in costs])]
-    columns += [_column("activations", SIZE, [cost.activation_bytes for cost in costs])]
+    columns += [unit_column("activations", SIZE, [cost.activation_bytes for cost in costs])]
     if network.keep:
-        columns.append(_column("kept", SIZE, [cost.kept_bytes for cost in costs]))
-    columns.append(_column("weights", SIZE, [cost.weight_bytes for cost in costs]))
+        columns.append(unit_column("kept", SIZE, [cost.kept_bytes for cost in costs]))
+    columns.append(unit_column("weights", SIZE, [cost.weight_bytes for cost in costs]))
     if plan.needs is not None:
-        head, cells = _column("needs at least", SIZE, [n.activation_bytes + n.weight_bytes for n in plan.needs])
+        head, cells = unit_column("needs at least", SIZE, [n.activation_bytes + n.weight_bytes for n in plan.needs])
         pieces = [(size, f"({said})" if need.may_stream else said) for need, (size, said) in zip(plan.needs, cells)]
         columns.append((head, pieces))  # in brackets: of a layer that may pass in pieces instead
     columns += [
-        _column("off-chip", SIZE, [cost.ema_bytes for cost in costs]),
-        _column("energy", ENERGY, [cost.energy_pj for cost in costs]),
-        _column("latency", TIME, [cost.latency_cycles / clock for cost in costs]),
+        unit_column("off-chip", SIZE, [cost.ema_bytes for cost in costs]),
+        unit_column("energy", ENERGY, [cost.energy_pj for cost in costs]),
+        unit_column("latency", TIME, [cost.latency_cycles / clock for cost in costs]),
     ]
     if all(cost.utilization is not None for cost in costs):
         busy = [cost.utilization or 0.0 for cost in costs]
         columns.append(("MACs busy (%)", [(each, f"{100 * each:.1f}") for each in busy]))
-    heads, cells_of = zip(*columns)
-    return _table(heads, list(zip(*cells_of)), "subgraphs")
+    return columns_table(columns, "subgraphs")
 
 
-def _column(name: str, quantity: Quantity, values: Sequence[float | None]) -> Column:
+def unit_column(name: str, quantity: Quantity, values: Sequence[float | None]) -> Column:
     """Return a column in one unit; what is not known is empty, and sorts last."""
     unit, cells = quantity.column(values)
     found = [(1e300, "") if value is None else (value, cell) for value, cell in zip(values, cells)]
@@ -73,7 +72,7 @@ def _tile(plan: ShownPlan, cost: RunSubgraph) -> tuple[int, str]:
 
 def kept_table(network: RunNetwork) -> str:
     """Return a row for each tensor that stays on chip between subgraphs, as HTML."""
-    takes, sizes = _column("takes", SIZE, [each.size_bytes for each in network.keep])
+    takes, sizes = unit_column("takes", SIZE, [each.size_bytes for each in network.keep])
     rows = [
         [
             (place, str(place)), (place, escape(each.tensor)),
@@ -95,7 +94,7 @@ def ranges_table(run: Run) -> str:
     most, ranges = run.ranges.most(MARGINS[-1]), run.ranges
     found = [each for each in ranges.candidates if each.kind(most) != "outside"]
     columns: list[Column] = [
-        (f"{buffer_name(name)} (KB)", [_kilobytes(each.buffers[i][1]) for each in found])
+        (f"{buffer_name(name)} (KB)", [kilobytes(each.buffers[i][1]) for each in found])
         for i, (name, _) in enumerate(found[0].buffers)
     ]
     columns += [
@@ -104,16 +103,15 @@ def ranges_table(run: Run) -> str:
     ]
     if run.metric == "energy":
         terms = [each.terms or (None,) * len(TERMS) for each in found]
-        columns += [_column(name, ENERGY, values) for name, values in zip(TERMS.values(), zip(*terms))]
+        columns += [unit_column(name, ENERGY, values) for name, values in zip(TERMS.values(), zip(*terms))]
     columns += [
-        _column("area", AREA, [each.area_mm2 for each in found]),
-        _column("leakage", POWER, [each.leakage_mw for each in found]),
+        unit_column("area", AREA, [each.area_mm2 for each in found]),
+        unit_column("leakage", POWER, [each.leakage_mw for each in found]),
     ]
-    heads, cells = zip(*columns)
-    return _table(heads, list(zip(*cells)), "sizes")
+    return columns_table(columns, "sizes")
 
 
-def _kilobytes(size: int) -> tuple[float, str]:
+def kilobytes(size: int) -> tuple[float, str]:
     """Return a capacity, exactly."""
     return size, f"{size / KB:,.6g}"
 
@@ -128,17 +126,17 @@ def front_table(run: FrontRun) -> str:
     columns: list[Column] = [
         ("#", [(position, str(position)) for position in range(1, len(front) + 1)]),
         ("partition", [(position, _links(str(row["partition"]))) for position, row in enumerate(front, 1)]),
-        *((f"{buffer_name(name)} (KB)", [_kilobytes(row[name]) for row in front]) for name in buffers),
+        *((f"{buffer_name(name)} (KB)", [kilobytes(row[name]) for row in front]) for name in buffers),
     ]
     if "subgraphs" in run.front.columns:
         columns.append(("subgraphs", [(row["subgraphs"], f"{row['subgraphs']:,.0f}") for row in front]))
     columns += [
-        _column(name, CRITERIA[name].quantity, [row[CRITERIA[name].column] for row in front]) for name in run.objectives
+        unit_column(name, CRITERIA[name].quantity, [row[CRITERIA[name].column] for row in front])
+        for name in run.objectives
     ]
     if any(run.placing):
         columns.append(("for addresses", [_placing(each) for each in run.placing]))
-    heads, cells = zip(*columns)
-    return _table(heads, list(zip(*cells)), "points")
+    return columns_table(columns, "points")
 
 
 def _links(partition: str) -> str:
@@ -173,11 +171,22 @@ def hardware_table(machine: Accelerator) -> str:
     return f'<table class="hardware"><thead>{head}</thead><tbody>{"".join(rows)}</tbody></table>'
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[tuple[float, str]]], name: str = "") -> str:
+def columns_table(columns: Sequence[Column], name: str, places: Sequence[int] | None = None) -> str:
+    """Return a table of columns; places: what each row stands for, by default its position."""
+    heads, cells = zip(*columns)
+    return _table(heads, list(zip(*cells)), name, places)
+
+
+def _table(
+    heads: Sequence[str],
+    rows: Sequence[Sequence[tuple[float, str]]],
+    name: str = "",
+    places: Sequence[int] | None = None,
+) -> str:
     """Return a table whose columns sort by a number; cells: that number, and what is shown as HTML."""
     lines = [
         f'<tr data-row="{place}">' + "".join(f'<td data-v="{value!r}">{text}</td>' for value, text in cells) + "</tr>"
-        for place, cells in enumerate(rows)
+        for place, cells in zip(places or range(len(rows)), rows)
     ]
     head = "".join(f'<th><button type="button">{text}</button></th>' for text in heads)
     said = f' class="{name}"' if name else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cocco.bounds.kinds import kinds_not_tried
+from cocco.output.folders.read.chips import ChipsRun
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
 from cocco.output.folders.read.run import Run, RunNetwork
@@ -146,7 +147,7 @@ def front_facts(run: FrontRun) -> list[tuple[str, str]]:
     return [("optimum", FRONT_STATUS.get(run.status, run.status)), *_how(run)]
 
 
-def among(run: Run | FrontRun) -> list[tuple[str, str]]:
+def among(run: Run | FrontRun | ChipsRun) -> list[tuple[str, str]]:
     """Return the kinds of plans that the answer is the least among, and how far it is from what any schedule moves."""
     left_out = kinds_not_tried(run.accelerator) if run.space and run.accelerator is not None else ""
     said = f"; not tried: {left_out}" if left_out else ""

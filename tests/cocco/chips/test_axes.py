@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from cocco.chips.axes import NAMES, Axes, machine_with, parsed_axis
+import workloads
+from cocco.chips.axes import NAMES, Axes, Value, machine_with, parsed_axis
 from cocco.problem.space import SharedBuffer
-from simulator import Machine, Technology
+from simulator import Machine, Partition, Technology, evaluate
 from simulator.chip.logic import NVDLA
 from simulator.memory.dram import DRAM_KINDS
 
@@ -86,3 +87,18 @@ def test_axes_are_read_as_they_are_written():
         with pytest.raises(ValueError, match="an axis is NAME=A,B"):
             parsed_axis(text)
     assert set(NAMES) >= {"pe", "lanes", "cores", "batch", "dram", "channels", "sram", "banks", "clock", "light"}
+
+
+def test_depth_wise_layers_gain_from_lanes_as_half_of_their_outputs():
+    """L-RASPP: 16 x 16 lanes are busy with 8 channels of a depth-wise layer, 8 x 8 with 4; with `light` 4 both are."""
+    network = workloads.load("l_raspp")
+    alone = {layer.name for layer in network.layers if layer.op == "conv" and layer.groups == layer.in_channels > 1}
+
+    def cycles(**axes: Value) -> int:
+        chip = machine_with(Machine(), axes).with_buffers(shared_buffer=2**22)
+        found = evaluate(network, Partition.layerwise(network), chip)
+        return sum(int(each.compute_cycles) for each in found.subgraphs if set(each.layers) <= alone)
+
+    narrow, wide = cycles(lanes=(8, 8)), cycles(lanes=(16, 16))
+    assert len(alone) > 10 and cycles(lanes=(16, 16), light=4) == narrow
+    assert 0.5 * narrow <= wide < 0.6 * narrow

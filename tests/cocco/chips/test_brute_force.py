@@ -11,7 +11,7 @@ import pytest
 
 import cocco
 from cocco.chips.axes import Axes, Chip
-from cocco.chips.question import moving_pj, static_mw
+from cocco.chips.question import static_mw
 from simulator import Accelerator, Evaluation, Machine, Technology, evaluate
 from simulator.chip.logic import NVDLA
 from simulator.metrics import METRIC_NAMES
@@ -149,12 +149,13 @@ def at_rates(seed: int) -> cocco.ChipsAnswer:
     times = [[each.latency_cycles / (a.technology.clock_ghz * 1e9 * a.batch) for each in found] for a, found in every]
     busy = case.rng.choice([time for row in times for time in row])
     rates = {network.name: case.rng.uniform(0.1, 0.9) / len(case.networks) / busy for network in case.networks}
-    powers = []
+    idle, powers = case.rng.choice((1.0, 0.3, 0.0)), []
     for (accelerator, found), time in zip(every, times):
-        if sum(rate * each for rate, each in zip(rates.values(), time)) <= 1:
-            moved = [rate * moving_pj(each) / accelerator.batch for rate, each in zip(rates.values(), found)]
-            powers.append(sum(moved) * 1e-9 + static_mw(accelerator))
-    found = asked(case, minimized="power", rates=rates)
+        load = sum(rate * each for rate, each in zip(rates.values(), time))
+        if load <= 1:
+            spent = sum(rate * each.energy_pj / accelerator.batch for rate, each in zip(rates.values(), found)) * 1e-9
+            powers.append(spent + idle * static_mw(accelerator) * (1 - load))
+    found = asked(case, minimized="power", rates=rates, idle=idle)
     check(found, min(powers, default=math.inf))
     return found
 

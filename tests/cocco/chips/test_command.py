@@ -32,7 +32,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_chip_is_a_file_that_gives_its_numbers_again(folder: Path):
-    said = json.loads((folder / "chips.json").read_text())["result"]
+    said = json.loads((folder / "result.json").read_text())["result"]
     chip = load_accelerator(folder / "chip.yaml")
     network = workloads.load("vgg16")
     judged = verify(network, library.load_partition(folder / "partition.json", network), chip)
@@ -53,7 +53,7 @@ def test_the_folder_tells_the_same_as_python(folder: Path):
     found = library.explore_chips(
         workloads.load("vgg16"), axes, machine=machine, exchange="0.5mJ/mm2", space=space, keep="none", samples=200
     )
-    said = json.loads((folder / "chips.json").read_text())["result"]
+    said = json.loads((folder / "result.json").read_text())["result"]
     assert {name: said[name] for name in ("cost", "machines", "axes", "partition")} == {
         name: json.loads(json.dumps(found.to_json()))[name] for name in ("cost", "machines", "axes", "partition")
     }
@@ -157,3 +157,16 @@ def test_an_interrupt_keeps_what_there_is():
     with pytest.raises(Interrupted) as stop:
         library.explore_chips(workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, exchange="0.5mJ/mm2", stages=press)
     assert stop.value.result.status == "stopped" and len(stop.value.result.machines) == 2
+
+
+def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores():
+    """500 pJ for a byte of all cores are alpha 0.002 with count="all"; the other numbers are ruled out by bounds."""
+    network, space = workloads.load("googlenet"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    each = library.explore_cores(network, [1, 2, 4], count="all", alpha=0.002, space=space, keep="none")
+    best = min(each.results, key=lambda result: result.cost)
+    found = library.explore_chips(network, {"cores": [1, 2, 4]}, exchange="500pJ/B", space=space, keep="none")
+    assert found.accelerator == best.accelerator and found.status == each.status == "optimal"
+    assert found.evaluations[0].energy_pj == best.evaluation.energy_pj
+    assert found.cost == pytest.approx(500 * best.cost, rel=1e-12)
+    costs = {result.accelerator.cores: 500 * result.cost for result in each.results}
+    assert all(row["bound"] <= costs[row["cores"]] * (1 + 1e-9) for row in found.machines)

@@ -305,3 +305,32 @@ def test_print_has_the_colours_of_light_screens(page: Any):
         assert found[0] == found[1] == found[2] and all(found[0])
     finally:
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
+
+
+def test_machines_are_chosen_by_axis_named_and_sorted(browser: Any, tmp_path: Path):
+    """Lists over the table leave out rows and dots; a dot says its machine; nothing is wider than a telephone."""
+    asked = ("--axis", "pe=4x4,8x8", "--axis", "dram=lpddr5,hbm2e", "--range", "256KB:1MB:256KB", "--keep", "none")
+    assert main(["explore", "vgg16", *asked, "--logic", "nvdla", "--exchange", "0.5mJ/mm2", "-o", str(tmp_path)]) == 0
+    report.write(tmp_path)
+    browser.get((tmp_path / "report.html").as_uri())
+    rows = lambda: [each for each in find(browser, "table.machines tbody tr") if each.is_displayed()]  # noqa: E731
+    pick = lambda value: find(browser, "#choices select")[0].send_keys(value)  # noqa: E731
+    first = ".panel:first-child circle[data-point]"
+    assert len(rows()) == len(find(browser, first)) == 4
+    assert hover(browser, find(browser, ".star")[0]).splitlines()[-2:] == ["best", "click: its plan"]
+    pick("8x8")
+    assert len(rows()) == len(find(browser, first)) == 2
+    assert all(each.text.startswith("8x8 ") for each in rows())
+    pick("any")
+    head = find(browser, "table.machines th button")[3]
+    head.click()
+    sizes = [float(each.find_elements("css selector", "td")[3].text) for each in rows()]
+    assert head.text == "chip (mm2)" and sizes == sorted(sizes, reverse=True)
+    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    try:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.refresh()
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    assert [each for each in browser.get_log("browser") if each["level"] == "SEVERE"] == []

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.output.folders.read.chips import ChipsRun, read_chips
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.read.parts import Placing, placing_of
 from cocco.output.folders.read.reading import NUMBER, Reader, about_of, result_file, table_of
@@ -124,7 +125,7 @@ def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pand
     return table
 
 
-def read(folder: Path) -> Run | FrontRun:
+def read(folder: Path) -> Run | FrontRun | ChipsRun:
     """Return what a search wrote into a folder.
 
     Raises FileFormatError, one line that names the file, if it is missing, cut off or something else.
@@ -134,5 +135,7 @@ def read(folder: Path) -> Run | FrontRun:
     content = result_file(folder)
     result = content.inner("result")
     about = about_of(content)
+    if "machines" in result.content:
+        return read_chips(folder, about, result)
     is_front = "front" in result.content or "minimize" in result.content
     return read_front(folder, about, result) if is_front else read_run(folder, about, result)

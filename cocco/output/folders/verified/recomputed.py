@@ -14,7 +14,7 @@ from typing import Any
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.bounds.floors.least import gap
 from cocco.bounds.kinds import kinds_of_plans
-from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column
+from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, joined_json
 from cocco.exploration.answers.ranges import LISTED, Candidate, Ranges
 from cocco.exploration.compromise import Compromise
 from cocco.exploration.memories.nearby import terms_of
@@ -29,6 +29,7 @@ from cocco.output.folders.read.run import (
     said_plan,
     tile_rule_of,
 )
+from cocco.output.folders.verified.chips import chip_said, question_of
 from cocco.output.folders.verified.made_for import RunFolder, made_for
 from cocco.output.folders.written.addresses import maps_of_plans
 from cocco.output.folders.written.run import size_names
@@ -37,7 +38,7 @@ from cocco.problem.criteria import CRITERIA
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
-from cocco.problem.space import Range, Space, space_of
+from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from simulator.accelerator import Accelerator, Machine
 from simulator.evaluation import Evaluation, evaluate
 from simulator.partition.partition import Partition
@@ -45,6 +46,7 @@ from simulator.technology import Technology
 from workloads.errors import FileFormatError
 from workloads.network.network import Network
 
+OF_CHIPS = ("weights", "cores", "batch", "max_regions", "technology", "axes", "limits", "rates", "idle")  #: settings
 Priced = tuple[tuple[Partition, ...], tuple[Evaluation, ...]]
 
 
@@ -66,13 +68,16 @@ class WorkedOut:
         settings = {name: said[name] for name in ("minimize", "alpha") if name in said}
         settings |= {"alpha": DEFAULT_ALPHA} if asked.get("exchange") is not None else {}
         weights = [each.content["weight"] for each in self._plans if "weight" in each.content]
-        if "weights" in asked:
+        is_of_chips = "machines" in said
+        if is_of_chips:  # the machine of its plans, and what they cost, follow from these
+            settings |= {name: asked[name] for name in OF_CHIPS if name in asked}
+        if "weights" in asked and not is_of_chips:
             settings["weights"], result["weights"] = weights or asked["weights"], asked["weights"]
-        if "limits" in said:
+        if "limits" in said and not is_of_chips:
             columns = {name: unit.column for name, unit in CRITERIA.items()}
             result["limits"] = {columns[name]: most for name, most in self.settings.get("limits", dict).items()}
             settings["limits"] = {name: said["limits"].get(columns[name]) for name in asked["limits"]}
-        if self.chip is not None:
+        if self.chip is not None and not is_of_chips:
             machine = self.chip.to_json()
             settings |= {name: machine[name] for name in asked if name in machine and name != "mapper"}
             for name, sizes in self.problem.buffers.items():
@@ -86,7 +91,7 @@ class WorkedOut:
     def _of_plans(self) -> dict[str, Any]:
         if "front" in self.result.content:
             return {"front": [self._point(*each) for each in enumerate(self.result.items("front"), 1)]}
-        if "nearest" in self.result.content:
+        if "nearest" in self.result.content and "machines" not in self.result.content:
             return {"nearest": self._point(1, self.result.inner("nearest"), 1)}
         if not self._plans:
             return {}
@@ -97,12 +102,22 @@ class WorkedOut:
         if self.is_full and any("addresses" in plan.content for plan in self._plans):
             maps = maps_of_plans(self.networks, self._priced[0], self.machine, self._rule)
             found = [each | {"addresses": one.to_json()} for each, one in zip(found, maps)]
+        if "machines" in self.result.content:
+            return joined_json(found, *self._chip())
         search = self._limited() if "minimize" in self.result.content else self._explored()
         search |= buffer_bytes(self.machine)
         search["space"] = kinds_of_plans(self.machine, self.settings.content.get("keep", "none"))
         if "networks" not in self.result.content:
             return found[0] | search
         return search | {"networks": [one | {"weight": w} for one, w in zip(found, self.problem.objective.weights)]}
+
+    def _chip(self) -> tuple[Sequence[float], dict[str, Any]]:
+        """Return the weights of the networks, and what a search over machines says in addition to its plans."""
+        question, evaluations = question_of(self.settings, self.networks), self._priced[1]
+        base, space, axes = self._settings_machine, _space(self.settings, self.result), self.settings.get("axes", dict)
+        said = chip_said(question, axes, self.result, base, space or SharedBuffer(), evaluations)
+        kinds = kinds_of_plans(self._settings_machine, self.settings.content.get("keep", "none"))
+        return question.weights, said | self._bound(said["cost"]) | {"space": kinds}
 
     def _explored(self) -> dict[str, Any]:
         """Return what a search with alpha says in addition to its plans."""

@@ -16,7 +16,7 @@ from cocco.exploration.memories.proof import prove
 from cocco.output.folders.read.compared import SAME, Comparer
 from cocco.output.folders.verified.made_for import RunFolder
 from cocco.output.folders.verified.recomputed import WorkedOut
-from cocco.output.folders.written.about import RESULT
+from cocco.output.folders.written.about import CHIPS_TABLE, RESULT
 from cocco.search.kernel.choice import engine_name
 from simulator.execution.count.checks import Check, Status
 from workloads.errors import FileFormatError, one_line
@@ -32,6 +32,13 @@ RECORDS = (
     "result: searched",  # as settings: space
     "result: edges",
     "result: samples",
+    "result: machines",  # but the best of them
+    "result: floors",
+    "result: steps",
+    "result: nearest: memory_bytes",  # of machines: bounds
+    "result: nearest: factor",
+    "result: left_out",
+    "result: sensitivity",
     "result: splits",
     "result: lower_bound",  # of an answer that is not proved; evaluate --verify proves it again
     "result: ranges: sizes: bound",
@@ -86,19 +93,20 @@ class CheckedRun(NamedTuple):
     numbers: int
     records: tuple[str, ...]
     bound: Check | None = None  #: the claimed bound next to the one proved again, where that was requested
+    tables: tuple[str, ...] = CSV_TABLES
 
     def summary(self) -> str:
         """Return what was compared and what was not, as text."""
         bound = "" if self.bound is None else f", lower_bound {BOUND[self.bound.status]}"
         return (
             f"Folder: {self.numbers:,} numbers of {RESULT} are what its plans take{bound}.\nNot compared: "
-            + ", ".join([*self.records, *CSV_TABLES])
+            + ", ".join([*self.records, *self.tables])
         )
 
     def to_json(self) -> dict[str, Any]:
         """Return what --json prints."""
         bound = {} if self.bound is None else {self.bound.name: self.bound.to_json()}
-        return {"numbers_compared": self.numbers, "not_compared": [*self.records, *CSV_TABLES], **bound}
+        return {"numbers_compared": self.numbers, "not_compared": [*self.records, *self.tables], **bound}
 
 
 def check_numbers(
@@ -128,4 +136,5 @@ def check_numbers(
         raise FileFormatError(f"{path}: result: lower_bound is {bound.claimed}, and a plan costs {bound.counted}")
     if bound is not None and bound.status != "not executed":
         compared.records.pop("result: lower_bound", None)
-    return CheckedRun(compared.numbers, tuple(compared.records), bound)
+    tables = (CHIPS_TABLE,) if "machines" in run.result.content else CSV_TABLES
+    return CheckedRun(compared.numbers, tuple(compared.records), bound, tables)

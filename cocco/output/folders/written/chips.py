@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.written.about import CHIPS_FILE, csv_text, json_text, partition_names
+from cocco.output.folders.written.about import CHIP, CHIPS_TABLE, RESULT, csv_text, json_text, partition_names
 from cocco.output.folders.written.atomic_write import whole
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from simulator.hardware_files import hardware_text
@@ -15,18 +15,24 @@ from workloads.files import write_atomic
 if TYPE_CHECKING:
     from cocco.chips.answer import ChipsAnswer
 
-CHIP, TABLE, PICTURE = "chip.yaml", "chips.csv", "chips"
+PICTURE = "chips"
 
 
 def file_names(networks: Sequence[str]) -> list[str]:
     """Return the names of all files that `save` writes for these networks."""
-    return [*partition_names(networks), CHIPS_FILE, CHIP, TABLE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
+    return [
+        *partition_names(networks),
+        CHIP,
+        CHIPS_TABLE,
+        RESULT,
+        *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS),
+    ]
 
 
 def save(folder: Path, found: ChipsAnswer, about: dict[str, Any], is_brief: bool = False) -> list[Path]:
     """Write all files or none, and return their paths; is_brief: as after Ctrl-C, without the picture."""
     with whole(folder) as new:
-        texts = {TABLE: csv_text(found.to_frame()), CHIPS_FILE: json_text(about)}
+        texts = {CHIPS_TABLE: csv_text(found.to_frame()), RESULT: json_text(about)}
         if found.accelerator is not None:
             texts[CHIP] = hardware_text(found.accelerator)
         for name, text in texts.items():

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cocco.output.folders.written.about import (
-    CHIPS_FILE,
+    CHIP,
+    CHIPS_TABLE,
     CORES_FILE,
     FRONT,
     HISTORY,
@@ -27,7 +28,7 @@ from cocco.output.pictures.saving import PICTURE_FORMATS
 from workloads.errors import FileFormatError, one_line
 from workloads.files import read_mapping
 
-PICTURES = ("cost", "samples", "pareto", "cores")  #: the last of runs for several numbers of cores
+PICTURES = ("cost", "samples", "pareto", "chips", "cores")  #: the last of runs for several numbers of cores
 MEMORIES = ("global", "weight", "shared")  #: of address maps with kept tensors
 _ADVICE = "name another folder with -o, or replace it with --force"
 
@@ -42,11 +43,10 @@ def check_free(folder: Path, settings: dict[str, Any] | None, seed: int) -> None
     """
     if settings is not None and (folder / CORES_FILE).exists():
         raise FileFormatError(f"{folder}: holds runs for several numbers of cores; {_ADVICE}")
-    known_file = next((folder / name for name in (RESULT, CHIPS_FILE) if (folder / name).exists()), None)
-    if known_file is None:
+    if not (folder / RESULT).exists():
         return
     try:
-        content = read_mapping(known_file)
+        content = read_mapping(folder / RESULT)
     except FileFormatError as error:
         raise FileFormatError(f"{folder}: holds a run that cannot be read ({one_line(error)}); {_ADVICE}") from None
     if settings is None:
@@ -93,7 +93,7 @@ def _written(folder: Path) -> list[str]:
     if not isinstance(networks, list) or not all(isinstance(name, str) for name in networks) or not networks:
         return plans
     tables = address_names(networks)
-    names = [*partition_names(networks), RESULT, HISTORY, SAMPLES_FILE, FRONT, *tables]
+    names = [*partition_names(networks), RESULT, HISTORY, SAMPLES_FILE, FRONT, CHIPS_TABLE, CHIP, *tables]
     names += [f"{name}{suffix}" for name in PICTURES[:-1] for suffix in PICTURE_FORMATS]
     maps = [f"{Path(table).stem}-{name}" for table in tables for name in MEMORIES]
     return names + [f"{name}{suffix}" for name in maps for suffix in PICTURE_FORMATS] + plans

@@ -34,6 +34,17 @@ function scaled(low, high, start, end) {
   return way;
 }
 
+// The same over logarithms; ticks are 1, 2 and 5 of each power of ten where that is enough.
+function logScaled(low, high, start, end) {
+  const inner = scaled(Math.log(low), Math.log(high), start, end), way = value => inner(Math.log(value));
+  way.back = pixel => Math.exp(inner.back(pixel));
+  way.ticks = count => {
+    const found = [...Array(40).keys()].map(i => [1, 2, 5][i % 3] * 10 ** (Math.floor(i / 3) - 6)).filter(each => low <= each && each <= high);
+    return found.length > 2 ? found : scaled(low, high, start, end).ticks(count);
+  };
+  return way;
+}
+
 const shown = (value, digits = 4) =>
   Math.abs(value) >= 1000 ? Math.round(value).toLocaleString("en")
     : value.toLocaleString("en", {maximumSignificantDigits: digits});

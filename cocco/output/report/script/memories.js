@@ -10,7 +10,7 @@ function memories(chart, choose) {
   const count = chart.x.length, first = chart.y[0];
   const proved = i => chart.least !== null && chart.least[i] !== null && first[i] !== null && chart.least[i] >= first[i] * (1 - PROVED);
   const line = first.map((value, i) => value !== null && first.every((each, j) => each === null || chart.x[j] > chart.x[i] || each > value || j === i || (each === value && i < j)));
-  let alpha = chart.slider ? chart.slider.alpha : null, pointed = -1, drawn = [];
+  let alpha = chart.slider ? chart.slider.alpha : null, pointed = -1, drawn = [], off = new Set();
 
   // What alpha chooses: the cheapest price, and how far below it a size without a proof may be.
   function best() {
@@ -46,7 +46,8 @@ function memories(chart, choose) {
     if (k === 0 && chart.overlay) for (const each of chart.overlay.y) if (each !== null) [low, high] = [Math.min(low, each), Math.max(high, each)];
     if (chart.overlay) x.push(...chart.overlay.x);
     const wide = (from, to) => [from, to].map((each, i) => each + (i ? 1 : -1) * (0.05 * (to - from) || 0.05 * Math.abs(to) || 1));
-    return [wide(Math.min(...x), Math.max(...x)), wide(low, high)];
+    const [least, most] = [Math.min(...x), Math.max(...x)];
+    return [chart.log ? [least / 1.1, most * 1.1] : wide(least, most), wide(low, high)];
   }
 
   function draw() {
@@ -66,7 +67,7 @@ function memories(chart, choose) {
     const {svg, width, height} = picture(panels[k], Math.round(Math.min(460, Math.max(240, wide * 0.5))), `${up.title} against ${chart.across.title}`);
     const box = {left: 58, right: width - 12, top: 26, bottom: height - 38};
     const [xs, ys] = bounds(k), X = chart.across.scale, Y = up.scale;
-    const x = scaled(xs[0] * X, xs[1] * X, box.left, box.right), y = scaled(ys[0] * Y, ys[1] * Y, box.bottom, box.top);
+    const x = (chart.log ? logScaled : scaled)(xs[0] * X, xs[1] * X, box.left, box.right), y = scaled(ys[0] * Y, ys[1] * Y, box.bottom, box.top);
     const at = (i, value) => [x(chart.x[i] * X), y(value * Y)];
     const clipped = () => put(svg, "svg", {
       x: box.left, y: box.top, width: box.right - box.left, height: box.bottom - box.top,
@@ -82,6 +83,12 @@ function memories(chart, choose) {
       const dots = cloud.x.map((each, i) => `M${x(each * X).toFixed(1)},${y(cloud.y[k][i] * Y).toFixed(1)}h0`).join("");
       put(inside, "path", {class: "cloud", d: dots});
     }
+    if (chart.floors.length) steps(inside, x, y, box, chart.floors[k], X, Y);
+    if (chart.slope && k === 0 && chart.star !== null) {
+      const pixels = [...Array(101).keys()].map(i => box.left + (box.right - box.left) * i / 100);
+      const cost = pixels.map(px => [px, y((first[chart.star] - chart.slope * (x.back(px) / X - chart.x[chart.star])) * Y)]);
+      put(inside, "path", {class: "equal", fill: "none", d: "M" + cost.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join("L")});
+    }
     if (chart.stairs) stairs(inside, x, y, box, chart.x, chart.y[k], X, Y, "front");
     if (chart.overlay && k === 0) overlay(inside, x, y, box, X, Y);
     for (const limit of chart.limits) {
@@ -96,14 +103,15 @@ function memories(chart, choose) {
     if (found && k === 0) equal(inside, x, y, box, found, X, Y);
     for (let i = 0; i < count; i++) {
       const value = chart.y[k][i];
+      if (off.has(i)) continue;
       if (chart.grid && value === null) continue;  // hundreds of pairs; the map has them
       if (k === 0 && chart.least !== null && chart.least[i] !== null && !proved(i) && (!chart.grid || line[i])) {
         const [px, py] = at(i, chart.least[i]);
         put(inside, "path", {class: "bound", d: `M${px - 3},${py}h6` + (value === null ? "" : `M${px},${py}V${at(i, value)[1]}`)});
       }
       if (value === null) continue;
-      const [px, py] = at(i, value), plan = chart.plan[i] === null ? "" : " planned";
-      put(inside, "circle", {class: (proved(i) || chart.least === null ? "proved" : "found") + plan, cx: px, cy: py, r: 4, "data-point": i});
+      const [px, py] = at(i, value), kind = chart.kinds.length ? ` kind${chart.kinds[i] % 6}` : "", plan = chart.plan[i] === null ? "" : " planned";
+      put(inside, "circle", {class: (proved(i) || chart.least === null ? "proved" : "found") + kind + plan, cx: px, cy: py, r: 4, "data-point": i});
     }
     if (chart.star !== null) put(svg, "polygon", {class: "star", points: star(...at(chart.star, chart.y[k][chart.star]), 9)});
     if (found && found.pick !== chart.star) put(svg, "circle", {class: "pick", cx: at(found.pick, chart.y[k][found.pick])[0], cy: at(found.pick, chart.y[k][found.pick])[1], r: 8});
@@ -111,7 +119,7 @@ function memories(chart, choose) {
     frame(svg, box);
     const places = chart.x.map((_, i) => {
       const value = chart.y[k][i] !== null ? chart.y[k][i] : k === 0 && chart.least !== null && !chart.grid ? chart.least[i] : null;
-      const place = value === null ? null : at(i, value);
+      const place = value === null || off.has(i) ? null : at(i, value);
       return place === null || (chart.grid && place[1] < box.top) ? null : place;
     });
     return {svg, places, ring};
@@ -140,6 +148,11 @@ function memories(chart, choose) {
       under.unshift(`L${next},${to}H${px}`);
     }
     if (chart.x.some((_, i) => !proved(i))) put(svg, "path", {class: "unknown", d: top + under.join("") + "Z"});
+  }
+
+  function steps(svg, x, y, box, points, X, Y) {
+    const path = points.map(([across, up], i) => (i ? `H${x(across * X)}V${y(up * Y)}` : `M${x(across * X)},${y(up * Y)}`)).join("");
+    if (path) put(svg, "path", {class: "front", d: path + `H${box.right}`});
   }
 
   function stairs(svg, x, y, box, across, up, X, Y, name) {
@@ -183,7 +196,9 @@ function memories(chart, choose) {
       ["limit", "a limit", "line"],
     ];
     if (chart.overlay) list.push(["other-dot", `${chart.overlay.title}: a plan`, "box"], ["other-star", `${chart.overlay.title}: its recommendation`, "star"]);
-    legend(section.querySelector(".legend"), list.filter(([name]) => known && has(name.replace("-key", ""))));
+    const named = list.map(([name, words, kind]) => [name, chart.words[name] ?? words, kind]);
+    chart.kind_names.forEach((words, i) => named.push([`proved kind${i % 6}`, words, "dot", `kind${i % 6}`]));
+    legend(section.querySelector(".legend"), named.filter(([name, , , kind]) => known && has(kind ?? name.replace("-key", ""))));
   }
 
   // What the sizes that are not drawn cost at least: more than at the alpha of the run, in parts of which they cost less.
@@ -288,4 +303,9 @@ function memories(chart, choose) {
   }
   onWidth(holder, draw);
   draw();
+  return left => {  // draws without these points
+    off = left;
+    point(-1);
+    draw();
+  };
 }

@@ -86,8 +86,22 @@ function sortable(table) {
   }));
 }
 
+// Lists of values over a table of machines: rows and dots of other machines are hidden.
+function choices(lists, table) {
+  const heads = [...table.querySelectorAll("th")].map(head => head.textContent);
+  const choose = () => {
+    const hidden = new Set();
+    for (const row of table.tBodies[0].rows) {
+      row.hidden = lists.some(list => list.value && row.cells[heads.indexOf(list.dataset.head)].textContent !== list.value);
+      if (row.hidden) hidden.add(Number(row.dataset.row));
+    }
+    if (without) without(hidden);
+  };
+  lists.forEach(list => list.addEventListener("change", choose));
+}
+
 document.querySelectorAll("table").forEach(sortable);
-if (data.chart) memories(data.chart, at => {
+const without = data.chart && memories(data.chart, at => {
   if (data.all) return;
   choose(at);
   document.getElementById("plan-heading").scrollIntoView({block: "start"});
@@ -97,3 +111,5 @@ else if (data.choices.length) {
   choose(data.shown);
   document.getElementById("plans").addEventListener("change", event => choose(Number(event.target.value)));
 }
+const lists = [...document.querySelectorAll("#choices select")];
+if (lists.length) choices(lists, document.querySelector("table.machines"));

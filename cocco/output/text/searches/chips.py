@@ -12,6 +12,7 @@ from cocco.output.text.layout.numbers import capacity, counted, table
 from cocco.output.text.plans.evaluation import totals_text
 from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
 from cocco.output.text.searches.search import among_text
+from simulator.accelerator import Accelerator
 from simulator.units import AREA, ENERGY, POWER, TIME
 
 SHOWN = 20  #: machines of the table; the others are counted
@@ -36,28 +37,40 @@ def chips_text(found: ChipsAnswer) -> str:
 def _chip(found: ChipsAnswer) -> str:
     chip, accelerator, question = found.chip, found.accelerator, found.question
     assert chip is not None and accelerator is not None, "there is a chip"
-    area, money = accelerator.chip_area, accelerator.chip_money
     lines = [f"Build {chip.name}, with {buffers(accelerator)}{machine(accelerator)}."]
-    shares = ", ".join(f"{name} {value:.2f}" for name, value in zip(CHIP_PARTS, area) if value)
-    lines.append(f"  chip            {area.total:.2f} mm2: {shares}")
-    if accelerator.technology.logic is not None:
-        total = "that of its DRAM is not known" if money.total is None else f"with DRAM ${money.total:.2f}"
-        lines.append(f"  price           ${money.chip:.2f}, {total}")
     for network, each in zip(question.networks, found.evaluations):
         time = TIME.text(each.latency_cycles / accelerator.technology.clock_ghz)
         lines.append(f"  {network.name:<16}{ENERGY.text(each.energy_pj)}, {time}")
     content = found.to_json()
-    if question.rates is not None:
-        lines.append(f"  at the rates    {POWER.text(content['power_mw'])} on average, "
-                     f"busy {100 * content['load']:.1f} % of the time")  # fmt: skip
-    quantity, paid = QUANTITIES[question.criterion], question.paid(accelerator)
-    worth = f" = {quantity.text(found.cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
-    lines.append(f"  cost            {quantity.text(found.cost)}{worth}")
+    rates = None if question.rates is None else (content["power_mw"], content["load"], question.idle)
+    taken = takes(accelerator, question.criterion, found.cost, question.paid(accelerator), rates)
+    lines += [f"  {name:<16}{said}" for name, said in taken]
     if found.status == "optimal":
         lines.append("  optimum         proved: no machine, memory or plan costs less")
     else:
-        lines.append(f"  lower bound     {quantity.text(found.lower_bound)}; the gap is {100 * found.gap:.2f} %")
+        least = QUANTITIES[question.criterion].text(found.lower_bound)
+        lines.append(f"  lower bound     {least}; the gap is {100 * found.gap:.2f} %")
     return "\n".join([*lines, among_text(found.kinds, accelerator, 18)])
+
+
+def takes(
+    accelerator: Accelerator, criterion: str, cost: float, paid: float, rates: tuple[float, float, float] | None
+) -> list[tuple[str, str]]:
+    """Return what a chip takes, each with its name; rates: power in mW, load, and what leaks while nothing runs."""
+    area, money = accelerator.chip_area, accelerator.chip_money
+    shares = ", ".join(f"{name} {value:.2f}" for name, value in zip(CHIP_PARTS, area) if value)
+    found = [("chip", f"{area.total:.2f} mm2: {shares}")]
+    if accelerator.technology.logic is not None:
+        total = "that of its DRAM is not known" if money.total is None else f"with DRAM ${money.total:.2f}"
+        found.append(("price", f"${money.chip:.2f}, {total}"))
+    if rates is not None:
+        power, load, idle = rates
+        rest = f", in the rest {100 * idle:g} % of all that leaks" if idle else ", off in the rest"
+        how = f"busy {100 * load:.1f} % of the time{rest if idle < 1 else ''}"
+        found.append(("at the rates", f"{POWER.text(power)} on average, {how}"))
+    quantity = QUANTITIES[criterion]
+    worth = f" = {quantity.text(cost - paid)} + {quantity.text(paid)} for the chip" if paid else ""
+    return [*found, ("cost", quantity.text(cost) + worth)]
 
 
 def _none(found: ChipsAnswer) -> str:
