@@ -104,8 +104,9 @@ def minimize(
             judge = Judge(Plane(question.problem, objectives), criterion, bounds)
             asked = replace(question, problem=replace(question.problem, keep=keep))
             limited = _minimized(question, asked, judge)
-            if keep == "auto" and limited.status != "stopped" and limited.nearest is not None:
-                limited = _with_kept(asked, judge, limited)
+            has_tiles = len(metrics_of(judge.plane.names)) > 1  # chosen by each metric, of which the samples have one
+            if (keep == "auto" or has_tiles) and limited.status != "stopped" and limited.nearest is not None:
+                limited = _solved(asked, judge, limited)
             if limited.status != "stopped" and limited.nearest is not None:
                 try:
                     chosen = effort_of(effort, fields)
@@ -256,8 +257,8 @@ def _best(judge: Judge, cloud: Cloud) -> int:
     return min(range(len(rows)), key=lambda row: judge.key(rows[row]))
 
 
-def _with_kept(question: Question, judge: Judge, plain: Limited) -> Limited:
-    """Return the answer with kept tensors, which is never worse than the one without."""
+def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
+    """Return the answer with kept tensors and tiles chosen by each metric, which is never worse than the one without."""
     known = plain.nearest
     assert known is not None, "a plan runs"
     found, samples = KeptPoints(judge, known), plain.samples
