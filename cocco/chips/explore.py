@@ -6,12 +6,13 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import NamedTuple, Unpack, get_args
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
 from cocco.chips.axes import Axes, Chip, Value
 from cocco.chips.classes import Asked, Classes, Sizes, without_leakage
+from cocco.chips.evolved import evolve
 from cocco.chips.question import ChipQuestion, check_question, moving_pj
 from cocco.chips.search import Answer, Search
 from cocco.chips.sensitivity import shifts
@@ -24,7 +25,7 @@ from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import question_of
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import CRITERIA
-from cocco.problem.names import Keep
+from cocco.problem.names import ChipMethod, Keep
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from cocco.search.kernel.choice import engine_name
@@ -49,6 +50,7 @@ def explore_chips(
     exchange: str | None = None,
     limits: Mapping[str, float] | None = None,
     rates: Mapping[str, float] | None = None,
+    method: ChipMethod = "auto",
     sensitivity: bool = False,
     space: Space | None = None,
     machine: Machine | None = None,
@@ -78,6 +80,9 @@ def explore_chips(
         The most of each, in the units above; a latency in cycles. Of one network: {"resnet50.latency": 2e7}.
     rates
         Frames a second of each network: then the chip leaks all the time, and all that is asked of it must fit in it.
+    method
+        "auto" proves the answer by bounds that machines share. "ga" is one genetic algorithm over machines, memories
+        and partitions, whose genome has a gene for each axis (`cocco.chips.genes`), and proves nothing.
     sensitivity
         Whether to ask again with numbers of the hardware halved and doubled (`cocco.chips.sensitivity`).
 
@@ -99,6 +104,10 @@ def explore_chips(
     ('optimal', 'pe 4x4', 1024)
     """
     check_keywords(explore_chips, fields, FrontFields.__optional_keys__)
+    if method not in get_args(ChipMethod):
+        raise ValueError(
+            f"method must be one of {', '.join(get_args(ChipMethod))} where machines are chosen, got {method!r}"
+        )
     chosen, shared = effort_of(effort, fields), machine_of(machine, fields)
     kept = kept_or_not(keep, shared)
     product, ranges = Axes(axes), space or SharedBuffer()
@@ -113,8 +122,12 @@ def explore_chips(
     judge = _Judge(question, asked, chosen)
     with helped(chosen):
         search = Search(question, asked, chips, Classes(asked, chips), judge)
-        search.run()
-        found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept))
+        samples = 0
+        if method == "ga":
+            samples = evolve(search, chosen)
+        else:
+            search.run()
+        found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept), method, samples)
         if sensitivity and not search.is_stopped:
             try:
                 found = replace(found, shifts=shifts(search))
@@ -189,6 +202,17 @@ class _Judge:
         if self.question.broken(accelerator, evaluations):
             return None
         return self._answer(accelerator, evaluations, 0.0, None)
+
+    def improved(self, accelerator: Accelerator, plans: tuple[Partition, ...], samples: int) -> Answer | None:
+        """Return the best that a search from plans finds on a chip, without a proof; None where all break a limit."""
+        known = self.priced(accelerator, plans)
+        problem = self._on(accelerator if self.question.rates is None else without_leakage(accelerator))
+        effort = replace(self.effort, samples=samples, initial=(plans,))
+        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, 0.0, certifies=False)
+        found = self.priced(accelerator, result.plans) if result.plans else None
+        if found is None or (known is not None and known.beats(found)):
+            return known
+        return found._replace(placed=result.placed)
 
     def _on(self, accelerator: Accelerator) -> Problem:
         problem = self.asked.problem(

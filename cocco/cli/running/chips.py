@@ -16,8 +16,8 @@ from simulator.hardware_files import MACHINE
 
 #: what a question over machines has no use for: options and their defaults
 NOT_OF_CHIPS = {
-    "method": "auto", "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
-    "addresses": False, "check_addresses": False, "dask": None, "workers": 1,
+    "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
+    "addresses": False, "check_addresses": False,
 }  # fmt: skip
 
 
@@ -50,7 +50,7 @@ def add_axes(parser: Parser) -> None:
         help="what to choose among, such as pe=4x4,8x8, lanes=8x8,16x16, cores=1,2,4, batch=1,4, dram=lpddr5,hbm2e, "
         "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated. "
         "--exchange is then of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one "
-        "network (resnet50.latency=20ms)",
+        "network (resnet50.latency=20ms). --method: auto, or ga, whose genome has a gene for each axis",
     )  # fmt: skip
     group.add_argument(
         "--rate", type=rates, metavar="NETWORK=N,...", dest="rates",
@@ -83,9 +83,9 @@ def explore_axes(options: Namespace) -> int:
     least = "power" if options.rates else {"latency-sum": "latency"}.get(options.metric, options.metric)
     minimized = options.minimize or least
     asked = asked_of(options)
-    question = {name: value for name, value in asked.common.items() if name not in ("workers", "dask", "count")}
-    question |= {"minimized": minimized, "exchange": options.exchange, "limits": limits, "rates": options.rates}
-    question["sensitivity"] = options.sensitivity
+    question = {name: value for name, value in asked.common.items() if name != "count"}
+    question |= {name: getattr(options, name) for name in ("method", "exchange", "rates", "sensitivity")}
+    question |= {"minimized": minimized, "limits": limits}
     return _search(asked, axes, question)
 
 
@@ -97,7 +97,7 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
 
     options, folder = asked.options, asked.folder
     names = [network.name for network in asked.networks]
-    settings = asked.settings(("exchange", "samples", *MACHINE, "tile_rule")) | {
+    settings = asked.settings(("exchange", "method", "samples", *MACHINE, "tile_rule")) | {
         "axes": {name: list(each) for name, each in axes.items()}, "minimize": question["minimized"],
         "limits": {name: float(most) for name, most in question["limits"].items()}, "rates": question["rates"],
     }  # fmt: skip
