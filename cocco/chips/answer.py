@@ -128,7 +128,7 @@ class ChipsAnswer(Shown):
         content: dict[str, Any] = {
             "minimize": question.criterion, "status": self.status,
             "cost": None if self.cost == math.inf else self.cost, "lower_bound": _finite(self.lower_bound),
-            "gap": self.gap, "axes": None if self.chip is None else _texts(self.chip), "placed": self.placed,
+            "gap": self.gap, "axes": None if self.chip is None else self.chip.texts, "placed": self.placed,
             "machines": list(self.machines), "left_out": dict(self.left_out), "remarks": list(self.remarks),
             "method": self.method, "samples": self.samples, "seed": self.seed, "steps": self.steps,
             "space": list(self.kinds),
@@ -192,7 +192,7 @@ def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
     left = [each for each in pairs if not each.why]
     shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
     shown = search.best if search.best in pairs else shown
-    row: dict[str, Any] = _texts(chip)
+    row = chip.texts
     row["verdict"] = _verdict(search, pairs, left, shown)
     row["bound"] = min((each.bound for each in left), default=None)
     row |= dict.fromkeys(COLUMNS[2:])
@@ -261,10 +261,6 @@ def _at_rates(question: ChipQuestion, accelerator: Accelerator, found: Sequence[
     power = question.power_mw(accelerator, list(map(moving_pj, found)))
     load = question.load(accelerator, [each.latency_cycles for each in found])
     return {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ())}
-
-
-def _texts(chip: Chip) -> dict[str, Any]:
-    return {name: value if isinstance(value, (int, float)) else text_of(value) for name, value in chip.axes.items()}
 
 
 def _finite(value: float) -> float | None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, Unpack, get_args
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
-from cocco.chips.axes import Axes, Chip, Value
+from cocco.chips.axes import Axes, Chip, Value, with_prices
 from cocco.chips.classes import Asked, Classes, Sizes, without_leakage
 from cocco.chips.evolved import evolve
 from cocco.chips.question import ChipQuestion, check_question, moving_pj
@@ -115,7 +114,7 @@ def explore_chips(
     chips, left_out = product.chips(shared, ranges)
     question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights)
     if question.asks_price:
-        chips = _with_prices(chips, left_out)
+        chips = with_prices(chips, left_out)
     engine = engine_name(chosen.engine, given, chosen.threads)
     times = float(level_of(chosen.level).times)
     asked = Asked(given.networks, question.weights, question.metric, tile_rule, kept, engine, times)
@@ -135,21 +134,6 @@ def explore_chips(
                 raise Interrupted(found) from None
     if search.is_stopped:
         raise Interrupted(found)
-    return found
-
-
-def _with_prices(chips: Sequence[Chip], left_out: Counter[str]) -> list[Chip]:
-    """Return the machines whose price is known; the others are counted. Raises ValueError where there is none."""
-    found = []
-    for chip in chips:
-        first = chip.machine.with_buffers(**{name: sizes[0] for name, sizes in chip.buffers.items()})
-        if first.chip_money.total is not None:
-            found.append(chip)
-            continue
-        rule = f"the price of its DRAM, {chip.machine.technology.dram_kind or 'of no kind'}, is not known"
-        left_out[rule] += 1
-    if not found:
-        raise ValueError(f"no machine of the axes has a price: {next(iter(left_out))}")
     return found
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from cocco.chips.question import METRICS, ChipQuestion
 from cocco.effort.settings import Settings
 from cocco.exploration.memories.front import of_value
 from cocco.problem.names import EngineName, Metric
-from cocco.problem.problem import Problem, part_of
+from cocco.problem.problem import Problem, in_memory, part_of
 from cocco.search.genetic.engine import Engine, HalfGeneration, make_engine
 from cocco.search.genetic.generations import Generations
 from cocco.search.genetic.population import Population
@@ -31,7 +30,7 @@ from simulator.accelerator import Accelerator
 MOVED = threshold(0.2)  #: share of children that are a parent on another machine; our choice, with the next three
 FIRST = 16  #: machines of the first generation of a population, so that each has several partitions
 TRIES = 4  #: mutations tried until a machine that can be built is found
-ENGINES = 256  #: kept; of ResNet50 each takes 2.5 MB and 40 ms to make
+ENGINES = 128  #: kept; of ResNet50 each takes 2.5 MB and 40 ms to make
 BROKEN = 1e100  #: cost of what breaks a limit, times the factor by which it does: whatever keeps all costs less
 
 
@@ -90,9 +89,9 @@ class Machines:
         first = asked.problem(chips[0].machine, chips[0].buffers)
         self.problem = replace(first, buffers=self.sizes | {"machine": tuple(range(len(chips)))})
         self.crossing = threshold(settings.crossover)
-        self._on = lru_cache(ENGINES)(self._problem_on)
-        self._engine = lru_cache(ENGINES)(self._engine_on)
-        self._accelerator = lru_cache(None)(self._accelerator_of)
+        self._problems: dict[int, Problem] = {}
+        self._engines: dict[tuple[int, Metric | None, int | None], Engine] = {}
+        self._accelerators: dict[tuple[int, ...], Accelerator] = {}
 
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
@@ -146,8 +145,18 @@ class Machines:
 
     def accelerator(self, capacities: Sequence[int]) -> Accelerator:
         """Return the accelerator of these positions, the machine's behind those of its buffers."""
+        key = tuple(capacities[: len(self.problem.buffers)])
+        if key not in self._accelerators:
+            *positions, chip = key
+            sizes = {name: each[at] for (name, each), at in zip(self.sizes.items(), positions)}
+            self._accelerators[key] = self.chips[chip].machine.with_buffers(**sizes)
+        return self._accelerators[key]
+
+    def given(self, capacities: Sequence[int]) -> Problem:
+        """Return the problem on the hardware of these positions."""
         *positions, chip = capacities[: len(self.problem.buffers)]
-        return self._accelerator(chip, tuple(positions))
+        sizes = zip(self.sizes.values(), self.chips[chip].buffers.values(), positions)
+        return in_memory(self._on(chip), [_nearest(every, own)[at] for every, own, at in sizes])
 
     def _drawn(self, parents: Population, stream: Stream) -> tuple[int, int]:
         """Return the machine of a child, and the parent that it is on that machine; -1: it has another partition."""
@@ -165,8 +174,7 @@ class Machines:
         """Return a population with capacities as one machine has them."""
         capacities = np.zeros((len(population.cost), 2), np.int64)
         for i, (name, sizes) in enumerate(self.sizes.items()):
-            own = np.array(self.chips[chip].buffers[name])
-            nearest = np.abs(np.array(sizes)[:, None] - own).argmin(axis=1)
+            nearest = _nearest(sizes, self.chips[chip].buffers[name])
             capacities[:, i] = nearest[population.capacities[:, i]]
         labels = np.ascontiguousarray(population.labels)
         return population._replace(labels=labels, capacities=capacities)
@@ -203,24 +211,37 @@ class Machines:
             found.append(self._engine(chip, metric, i).price(labels, made.capacities).value.tolist())
         return found
 
-    def _problem_on(self, chip: int) -> Problem:
-        machine = self.chips[chip].machine
-        machine = machine if self.question.rates is None else without_leakage(machine)
-        return self.asked.problem(machine, self.chips[chip].buffers)
+    def _on(self, chip: int) -> Problem:
+        """Return the problem of a machine."""
+        if chip not in self._problems:
+            machine = self.chips[chip].machine
+            machine = machine if self.question.rates is None else without_leakage(machine)
+            self._problems[chip] = self.asked.problem(machine, self.chips[chip].buffers)
+        return self._problems[chip]
 
-    def _engine_on(self, chip: int, metric: Metric | None = None, network: int | None = None) -> Engine:
-        problem = self._on(chip)
-        if network is not None:
-            problem = part_of(problem, network)
-            problem = replace(problem, objective=replace(problem.objective, weights=(1.0,)))
-        wanted = metric or self.metric
-        if wanted is not None:
-            problem = of_value(problem, wanted)
-        return make_engine(self.asked.engine, problem, self.settings)
+    def _engine(self, chip: int, metric: Metric | None = None, network: int | None = None) -> Engine:
+        """Return the engine of a machine, in a metric other than that of the question, of one network alone."""
+        key = chip, metric, network
+        found = self._engines.pop(key, None)
+        if found is None:
+            problem = self._on(chip)
+            if network is not None:
+                problem = part_of(problem, network)
+                problem = replace(problem, objective=replace(problem.objective, weights=(1.0,)))
+            wanted = metric or self.metric
+            if wanted is not None:
+                problem = of_value(problem, wanted)
+            found = make_engine(self.asked.engine, problem, self.settings)
+            if len(self._engines) == ENGINES:
+                del self._engines[next(iter(self._engines))]
+        self._engines[key] = found  # the last one used stands last
+        return found
 
-    def _accelerator_of(self, chip: int, positions: tuple[int, ...]) -> Accelerator:
-        sizes = {name: each[at] for (name, each), at in zip(self.sizes.items(), positions)}
-        return self.chips[chip].machine.with_buffers(**sizes)
+
+def _nearest(sizes: Sequence[int], own: Sequence[int]) -> np.ndarray:
+    """Return, for each of all sizes, the position of the nearest that a machine has."""
+    found: np.ndarray = np.abs(np.array(sizes)[:, None] - np.array(own)).argmin(axis=1)
+    return found
 
 
 def _size(value: Value) -> float:

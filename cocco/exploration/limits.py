@@ -130,7 +130,10 @@ def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
     plane = judge.plane
     is_focused = plane.names[judge.target] not in MEMORY or len(metrics_of(plane.names)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
-    cloud = searched(replace(question, samples=share), plane) if question.may_run else empty_cloud(question, plane)
+    first = replace(question, samples=share)
+    cloud = empty_cloud(first, plane)
+    if question.may_run:
+        searched(first, cloud)
     if not len(cloud.values):
         return _of_one(asked, cloud, judge)
     cloud.wanted = question.samples

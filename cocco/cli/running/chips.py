@@ -42,15 +42,25 @@ def rates(text: str) -> dict[str, float]:
     return found
 
 
-def add_axes(parser: Parser) -> None:
-    """Add what makes the machine a part of the question."""
-    group = parser.add_argument_group("machines: the whole chip as the question (docs/chips.md)")
+def add_axis(parser: Parser, then: str) -> Any:
+    """Add what makes the machine a part of the question, and return its group; then: what it changes."""
+    group = parser.add_argument_group(
+        "machines: the whole chip as the question (docs/chips.md)", f"With --axis {then}."
+    )
     group.add_argument(
         "--axis", type=axis, action="append", metavar="NAME=A,B,...", dest="axes",
         help="what to choose among, such as pe=4x4,8x8, lanes=8x8,16x16, cores=1,2,4, batch=1,4, dram=lpddr5,hbm2e, "
-        "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated. "
-        "--exchange is then of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one "
-        "network (resnet50.latency=20ms). --method: auto, or ga, whose genome has a gene for each axis",
+        "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated",
+    )  # fmt: skip
+    return group
+
+
+def add_axes(parser: Parser) -> None:
+    """Add axes, rates and sensitivity."""
+    group = add_axis(
+        parser,
+        "--exchange is of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one network "
+        "(resnet50.latency=20ms), and --method is auto or ga, whose genome has a gene for each axis",
     )  # fmt: skip
     group.add_argument(
         "--rate", type=rates, metavar="NETWORK=N,...", dest="rates",
@@ -72,10 +82,7 @@ def explore_axes(options: Namespace) -> int:
         raise UsageError("--cores with several numbers not allowed with --axis; take --axis cores=1,2,4")
     if options.axes is None:
         raise UsageError("--rate needs an --axis, such as --axis pe=4x4,8x8")
-    axes = dict(options.axes)
-    if len(axes) != len(options.axes):
-        twice = next(name for name in axes if [each for each, _ in options.axes].count(name) > 1)
-        raise UsageError(f"--axis {twice} is given twice; give its values once")
+    axes = _axes(options)
     limits = dict(options.limits or ())
     if len(limits) != len(options.limits or ()):
         twice = next(name for name in limits if [each for each, _ in options.limits].count(name) > 1)
@@ -87,6 +94,47 @@ def explore_axes(options: Namespace) -> int:
     question |= {name: getattr(options, name) for name in ("method", "exchange", "rates", "sensitivity")}
     question |= {"minimized": minimized, "limits": limits}
     return _search(asked, axes, question)
+
+
+def pareto_axes(options: Namespace) -> int:
+    """Search for the front over machines."""
+    from cocco.chips.front import ChipsFront, pareto_chips
+    from cocco.output.folders.written import chips as folder_of_chips
+    from cocco.output.text.searches.chips import chips_front_text
+
+    for name, value in (("method", "exact"), ("keep", "auto"), ("exchange", options.exchange)):
+        if value is not None and getattr(options, name) == value:
+            raise UsageError(f"{flag(name)} {value} not allowed with --axis: its front is nsga2's, with nothing kept")
+    axes, asked = _axes(options), asked_of(options)
+    objectives = ("area", "energy", "latency") if options.objectives is None else options.objectives
+    question = {name: value for name, value in asked.common.items() if name not in ("count", "keep")}
+    settings = asked.settings(("samples", *MACHINE, "tile_rule"), keep="none") | {
+        "axes": {name: list(each) for name, each in axes.items()}, "objectives": list(objectives),
+    }  # fmt: skip
+    check_folder(options, asked.folder, settings)
+
+    def find(progress: Progress | None) -> ChipsFront:
+        return pareto_chips(asked.networks, axes, objectives=objectives, **question, progress=progress)
+
+    def show(found: ChipsFront) -> ShownAnswer:
+        def save(seconds: float, _: bool) -> list[Path]:
+            if asked.folder is None:
+                return []
+            about = asked.about(settings, found, found.to_json(), seconds)
+            return folder_of_chips.save_front(asked.folder, found, about)
+
+        return ShownAnswer(found.to_json, lambda: chips_front_text(found), save)
+
+    return asked.search(folder_of_chips.FRONT_FILES, find, show, "{} points on the front")
+
+
+def _axes(options: Namespace) -> dict[str, Any]:
+    """Return the values of each axis."""
+    axes = dict(options.axes)
+    if len(axes) != len(options.axes):
+        twice = next(name for name in axes if [each for each, _ in options.axes].count(name) > 1)
+        raise UsageError(f"--axis {twice} is given twice; give its values once")
+    return axes
 
 
 def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int:
