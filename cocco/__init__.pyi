@@ -11,6 +11,8 @@ from cocco.allocation.allocate import allocate as allocate
 from cocco.candidates.operators import Operator as Operator
 from cocco.chips.answer import ChipsAnswer as ChipsAnswer
 from cocco.chips.explore import explore_chips as explore_chips
+from cocco.chips.front import ChipsFront as ChipsFront
+from cocco.chips.front import pareto_chips as pareto_chips
 from cocco.effort.effort import Effort as Effort
 from cocco.effort.settings import Settings as Settings
 from cocco.effort.stages import Stage as Stage

@@ -20,6 +20,7 @@ POLISH, KICKS = 2**40 + 1, 2**40 + 2  #: orders of each round; what is taken apa
 CUTS = 2**40 + 3  #: subgraphs that are cut until regions have addresses, by cut
 MOVED = 2**40 + 5  #: splits of the best plans in another memory
 DIVIDED = 2**40 + 7  #: seeds of searches that share the samples, by search
+GENES = 2**40 + 8  #: seeds of the genes of machines, and of the children on each machine
 WALKS, STREAMS = 2**41, 2**32  #: blocks of walks of annealing, so many for each walk; WALKS - 1: the splits before one
 
 

@@ -14,7 +14,7 @@ from cocco.chips.axes import Axes, Chip, text_of
 from cocco.chips.question import ChipQuestion
 from cocco.chips.search import Pair, Search
 from cocco.chips.sensitivity import Shift
-from cocco.chips.table import Stairs, differing, floors, machine_rows, texts
+from cocco.chips.table import Stairs, differing, floors, machine_rows
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import buffer_bytes, of_networks
@@ -79,12 +79,9 @@ class ChipsAnswer(Shown):
     seed: int
     kinds: tuple[str, ...]  #: the kinds of plans
     engine: str
+    method: str  #: "auto", or "ga" where nothing was to be proved
+    samples: int  #: of the genetic algorithm, else the steps of all exact searches
     shifts: tuple[Shift, ...] = ()  #: what each number of the hardware, halved and doubled, would change
-
-    @property
-    def samples(self) -> int:
-        """The steps of all exact searches."""
-        return self.steps
 
     @property
     def question_axes(self) -> tuple[str, ...]:
@@ -125,9 +122,9 @@ class ChipsAnswer(Shown):
         content: dict[str, Any] = {
             "minimize": question.criterion, "status": self.status,
             "cost": None if self.cost == math.inf else self.cost, "lower_bound": _finite(self.lower_bound),
-            "gap": self.gap, "axes": None if self.chip is None else texts(self.chip), "placed": self.placed,
+            "gap": self.gap, "axes": None if self.chip is None else self.chip.texts, "placed": self.placed,
             "machines": list(self.machines), "floors": dict(self.floors), "left_out": dict(self.left_out),
-            "remarks": list(self.remarks),
+            "remarks": list(self.remarks), "method": self.method, "samples": self.samples,
             "seed": self.seed, "steps": self.steps, "space": list(self.kinds),
         }  # fmt: skip
         if self.shifts:
@@ -139,8 +136,10 @@ class ChipsAnswer(Shown):
         return of_networks(self.evaluations, self.plans, question.weights, content)
 
 
-def answer_of(search: Search, axes: Axes, left_out: Counter[str], seed: int, kinds: tuple[str, ...]) -> ChipsAnswer:
-    """Return the answer of a search that has ended."""
+def answer_of(
+    search: Search, axes: Axes, left_out: Counter[str], seed: int, kinds: tuple[str, ...], method: str, samples: int
+) -> ChipsAnswer:
+    """Return the answer of a search that has ended; samples: of the genetic algorithm."""
     best = search.best
     answer = None if best is None else best.answer
     lower = search.bound
@@ -157,13 +156,15 @@ def answer_of(search: Search, axes: Axes, left_out: Counter[str], seed: int, kin
         () if answer is None else answer.evaluations, math.inf if answer is None else answer.cost, lower,
         None if answer is None else answer.placed, machine_rows(search), floors(search), nearest, dict(left_out),
         _remarks(search, axes, best),
-        search.classes.steps, seed, kinds, search.asked.engine,
+        search.classes.steps, seed, kinds, search.asked.engine, method, samples or search.classes.steps,
     )  # fmt: skip
 
 
 def _nearest(search: Search) -> Nearest | None:
     """Return the pair that exceeds its worst limit least."""
-    found = [(*search.question.excess(each.accelerator, search.cycles(each)), each) for each in search.pairs]
+    found = [
+        (*search.question.excess(each.accelerator, {"latency": search.cycles(each)}), each) for each in search.pairs
+    ]
     if not found:
         return None
     factor, limit, pair = min(found, key=lambda each: (each[0], each[2].accelerator.buffer_bytes, each[2].chip))

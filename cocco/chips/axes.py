@@ -36,6 +36,11 @@ class Chip(NamedTuple):
         """The values of all axes in words."""
         return ", ".join(f"{axis} {text_of(value)}" for axis, value in self.axes.items()) or "as given"
 
+    @property
+    def texts(self) -> dict[str, Any]:
+        """By axis its value: a number, or text as it is written on the command line."""
+        return {name: each if isinstance(each, (int, float)) else text_of(each) for name, each in self.axes.items()}
+
 
 @dataclass(frozen=True)
 class Axes:
@@ -119,6 +124,21 @@ def parsed_axis(text: str) -> tuple[str, tuple[Value, ...]]:
 def text_of(value: Value) -> str:
     """Return a value as it is written on the command line."""
     return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def with_prices(chips: Sequence[Chip], left_out: Counter[str]) -> list[Chip]:
+    """Return the machines whose price is known; the others are counted. Raises ValueError where there is none."""
+    found = []
+    for chip in chips:
+        first = chip.machine.with_buffers(**{name: sizes[0] for name, sizes in chip.buffers.items()})
+        if first.chip_money.total is not None:
+            found.append(chip)
+            continue
+        rule = f"the price of its DRAM, {chip.machine.technology.dram_kind or 'of no kind'}, is not known"
+        left_out[rule] += 1
+    if not found:
+        raise ValueError(f"no machine of the axes has a price: {next(iter(left_out))}")
+    return found
 
 
 def machine_with(machine: Machine, axes: Mapping[str, Value]) -> Machine:

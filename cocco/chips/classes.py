@@ -9,7 +9,7 @@ time that it takes at least (docs/chips.md). Off-chip traffic depends on less st
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -17,7 +17,8 @@ from typing import Any, NamedTuple, TypeVar
 from cocco.chips.axes import Chip
 from cocco.effort.budgets import PROOF_STEPS, SETUP, SETUP_LAYER
 from cocco.effort.planned import Memory
-from cocco.exploration.memories.solved import Memories
+from cocco.effort.work_units import once, precompute
+from cocco.exploration.memories.solved import Memories, solve
 from cocco.problem.floor import floor_of
 from cocco.problem.names import EngineName, Keep, Metric
 from cocco.problem.objective import Objective
@@ -128,20 +129,29 @@ class Classes:
         before = self.solved.get((machine, sizes))
         if before is not None and before.is_full:
             return before
-        table, most = self.table(machine), self.asked.steps()
-        memory = memory_of(table.problem, sizes)
-        found = table.solve(memory, most if before else max(1, most // EACH))
+        table, asked = self.table(machine), self._asked(machine, sizes)
+        found = once(solve, *asked)
         self.steps += max(found.steps, SETUP + SETUP_LAYER * table.problem.size)
         if found.best is not None:
             after = Solved(found.best.value, found.best.plans, True)
         elif found.is_decided:
             after = Solved(math.inf, None, True)
         else:
-            size = table.problem.objective.buffer_bytes(table.problem.accelerator_of(memory))
+            size = table.problem.objective.buffer_bytes(table.problem.accelerator_of(asked[1]))
             least = max(self.floor(machine, sizes).value, found.bound - size, before.value if before else 0.0)
             after = Solved(least, None, before is not None or found.is_wide)
         self.solved[machine, sizes] = after
         return after
+
+    def ahead(self, likely: Iterable[tuple[Machine, Sizes]]) -> None:
+        """Let workers find the least of classes in memories that are likely to be asked for next."""
+        precompute(solve, (self._asked(*each) for each in likely))
+
+    def _asked(self, machine: Machine, sizes: Sizes) -> tuple[Problem, Memory, EngineName, int, float, bool]:
+        """Return what a class in a memory is solved by: with all steps only where it was tried before."""
+        table, most = self.table(machine), self.asked.steps()
+        most = most if (machine, sizes) in self.solved else max(1, most // EACH)
+        return table.problem, memory_of(table.problem, sizes), table.engine, most, math.inf, True
 
     def cycles(self, machine: Machine) -> list[tuple[int, int]]:
         """Return, by network, cycles that no plan undercuts on a machine, and idle cycles of its MACs in them."""

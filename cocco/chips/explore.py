@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple, Unpack
+from typing import NamedTuple, Unpack, get_args
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
 from cocco.chips.answer import ChipsAnswer, answer_of
-from cocco.chips.axes import Axes, Chip, Value
+from cocco.chips.axes import Axes, Chip, Value, with_prices
 from cocco.chips.classes import Asked, Classes, Sizes
+from cocco.chips.evolved import evolve
 from cocco.chips.question import ChipQuestion, check_question
 from cocco.chips.search import Answer, Search
 from cocco.chips.sensitivity import shifts
@@ -23,7 +23,7 @@ from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import question_of
 from cocco.exploration.workers.jobs import helped
-from cocco.problem.names import Keep
+from cocco.problem.names import ChipMethod, Keep
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
 from cocco.search.kernel.choice import engine_name
@@ -49,6 +49,7 @@ def explore_chips(
     limits: Mapping[str, float] | None = None,
     rates: Mapping[str, float] | None = None,
     idle: float = 1.0,
+    method: ChipMethod = "auto",
     sensitivity: bool = False,
     space: Space | None = None,
     machine: Machine | None = None,
@@ -80,6 +81,9 @@ def explore_chips(
         Frames a second of each network: then the chip leaks all the time, and all that is asked of it must fit in it.
     idle
         The share of all that leaks (buffers, logic, DRAM's background) that goes on while nothing runs; 0: all is off.
+    method
+        "auto" proves the answer by bounds that machines share. "ga" is one genetic algorithm over machines, memories
+        and partitions, whose genome has a gene for each axis (`cocco.chips.genes`), and proves nothing.
     sensitivity
         Whether to ask again with numbers of the hardware halved and doubled (`cocco.chips.sensitivity`).
 
@@ -101,6 +105,10 @@ def explore_chips(
     ('optimal', 'pe 4x4', 1024)
     """
     check_keywords(explore_chips, fields, FrontFields.__optional_keys__)
+    if method not in get_args(ChipMethod):
+        raise ValueError(
+            f"method must be one of {', '.join(get_args(ChipMethod))} where machines are chosen, got {method!r}"
+        )
     chosen, shared = effort_of(effort, fields), machine_of(machine, fields)
     kept = kept_or_not(keep, shared)
     product, ranges = Axes(axes), space or SharedBuffer()
@@ -108,15 +116,19 @@ def explore_chips(
     chips, left_out = product.chips(shared, ranges)
     question = check_question(given.networks, minimized, exchange, limits or {}, rates, given.objective.weights, idle)
     if question.asks_price:
-        chips = _with_prices(chips, left_out)
+        chips = with_prices(chips, left_out)
     engine = engine_name(chosen.engine, given, chosen.threads)
     times = float(level_of(chosen.level).times)
     asked = Asked(given.networks, question.weights, question.metric, tile_rule, kept, engine, times)
     judge = _Judge(question, asked, chosen)
     with helped(chosen):
         search = Search(question, asked, chips, Classes(asked, chips), judge)
-        search.run()
-        found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept))
+        samples = 0
+        if method == "ga":
+            samples = evolve(search, chosen)
+        else:
+            search.run()
+        found = answer_of(search, product, left_out, chosen.seed, kinds_of_plans(shared, kept), method, samples)
         if sensitivity and not search.is_stopped:
             try:
                 found = replace(found, shifts=shifts(search))
@@ -124,21 +136,6 @@ def explore_chips(
                 raise Interrupted(found) from None
     if search.is_stopped:
         raise Interrupted(found)
-    return found
-
-
-def _with_prices(chips: Sequence[Chip], left_out: Counter[str]) -> list[Chip]:
-    """Return the machines whose price is known; the others are counted. Raises ValueError where there is none."""
-    found = []
-    for chip in chips:
-        first = chip.machine.with_buffers(**{name: sizes[0] for name, sizes in chip.buffers.items()})
-        if first.chip_money.total is not None:
-            found.append(chip)
-            continue
-        rule = f"the price of its DRAM, {chip.machine.technology.dram_kind or 'of no kind'}, is not known"
-        left_out[rule] += 1
-    if not found:
-        raise ValueError(f"no machine of the axes has a price: {next(iter(left_out))}")
     return found
 
 
@@ -191,6 +188,17 @@ class _Judge:
         if self.question.broken(accelerator, evaluations):
             return None
         return self._answer(accelerator, evaluations, 0.0, None)
+
+    def improved(self, accelerator: Accelerator, plans: tuple[Partition, ...], samples: int) -> Answer | None:
+        """Return the best that a search from plans finds on a chip, without a proof; None where all break a limit."""
+        known = self.priced(accelerator, plans)
+        problem = self._on(self.question.judging(accelerator))
+        effort = replace(self.effort, samples=samples, initial=(plans,))
+        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, 0.0, certifies=False)
+        found = self.priced(accelerator, result.plans) if result.plans else None
+        if found is None or (known is not None and known.beats(found)):
+            return known
+        return found._replace(placed=result.placed)
 
     def _on(self, accelerator: Accelerator) -> Problem:
         problem = self.asked.problem(

@@ -175,18 +175,33 @@ class ChipQuestion:
         """Whether what plans minimize at least decides anything."""
         return not self.is_of_chip or any(each.name in ("power", "energy") for each in self.limits)
 
-    def excess(self, accelerator: Accelerator, cycles: Sequence[float]) -> tuple[float, str]:
-        """Return by which factor the worst limit is exceeded at least, and that limit; cycles: as in `late`."""
+    def excess(
+        self, accelerator: Accelerator, values: Mapping[str, Sequence[float]], value: float = 0.0
+    ) -> tuple[float, str]:
+        """Return by which factor the worst limit is exceeded, and that limit, where plans take what is given.
+
+        values: by criterion of plans, of each network. value: of what plans minimize.
+        """
         found = [(1.0, "")]
         for each in self.limits:
             if each.name in OF_CHIP:
-                found.append((taken(each.name, accelerator) / each.at(accelerator), each.name))
-            elif each.name == "latency":
-                value = self.summed(cycles) if each.network is None else cycles[each.network]
-                found.append((value / each.at(accelerator), each.name))
+                one = taken(each.name, accelerator)
+            elif each.name == "power":
+                one = 1e-9 / accelerator.batch * value + self.idle * static_mw(accelerator)
+            elif each.name in values:
+                one = self.summed(values[each.name]) if each.network is None else values[each.name][each.network]
+            else:
+                continue
+            found.append((one / each.at(accelerator), each.name))
         if self.rates is not None:
-            found.append((self.load(accelerator, cycles), "load"))
+            found.append((self.load(accelerator, values["latency"]), "load"))
         return max(found)
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """The criteria of plans that some limit, or the rates, ask for."""
+        names = {each.name for each in self.of_plans} | ({"latency"} if self.rates is not None else set())
+        return tuple(name for name in OF_PLANS if name in names)
 
     def summed(self, values: Sequence[float]) -> float:
         """Return a sum over the networks; with rates the largest, for each runs by itself."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from typing import NamedTuple, Protocol
@@ -21,7 +21,7 @@ from cocco.chips.question import ChipQuestion
 from cocco.effort.budgets import CHIPS_TOTAL
 from cocco.effort.stages import tell
 from cocco.exploration.memories.solved import Memories
-from simulator.accelerator import Accelerator
+from simulator.accelerator import Accelerator, Machine
 from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
 
@@ -63,6 +63,9 @@ class Answering(Protocol):
 
     def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
         """Return plans as they are on a chip; None where they break a limit."""
+
+    def improved(self, accelerator: Accelerator, plans: tuple[Partition, ...], samples: int) -> Answer | None:
+        """Return the best that a search from plans finds on a chip, without a proof; None where all break a limit."""
 
 
 @dataclass(eq=False)
@@ -131,10 +134,14 @@ class Search:
     def _below(self) -> float:
         return self.least * (1 - SAME)
 
+    def begin(self) -> None:
+        """Make all pairs, each with what no plan undercuts."""
+        self.pairs = [pair for i, chip in enumerate(self.chips) for pair in self._pairs(i, chip)]
+
     def run(self) -> None:
         """Look at pairs, the least bound first, until no bound is below the best answer."""
         try:
-            self.pairs = [pair for i, chip in enumerate(self.chips) for pair in self._pairs(i, chip)]
+            self.begin()
             heap = [(pair.bound, n) for n, pair in enumerate(self.pairs) if not pair.why]
             heapq.heapify(heap)
             looks = 0
@@ -145,6 +152,7 @@ class Search:
                     continue
                 looks += 1
                 tell("chips", looks, len(self.pairs), "looks at pairs", best=self.least, bound=pair.bound)
+                self.classes.ahead(self._likely(pair, heap))
                 self._look(pair)
                 if pair.step != DONE and not pair.why and not pair.is_open:
                     heapq.heappush(heap, (pair.bound, n))
@@ -153,6 +161,18 @@ class Search:
             self._break_ties([self.pairs[n] for _, n in heapq.nsmallest(TIES, heap)])
         except KeyboardInterrupt:
             self.is_stopped = True
+
+    def _likely(self, pair: Pair, heap: Sequence[tuple[float, int]]) -> Iterator[tuple[Machine, Sizes]]:
+        """Yield the classes and memories that are to be solved if pairs are looked at in the order of their bounds."""
+        met = set[tuple[Machine, Sizes]]()
+        for each in [pair, *(self.pairs[n] for _, n in sorted(heap))]:
+            key = self._classes[each.chip], each.sizes
+            known = self.classes.solved.get(key)
+            if each.step == FLOOR and key not in met and (known is None or not known.is_full):
+                met.add(key)
+                yield key
+            elif each is pair:
+                return
 
     def _break_ties(self, pairs: Sequence[Pair]) -> None:
         """Answer pairs that may cost as little as the best."""
@@ -264,7 +284,7 @@ class Search:
         if found is None:
             pair.is_open = True
             return
-        self._take(pair, found)
+        self.take(pair, found)
         pair.bound = max(pair.bound, min(found.cost, pair.cost(found.least)))
         if found.cost > pair.bound * (1 + SAME):
             self.unproven += 1
@@ -283,7 +303,8 @@ class Search:
         other.plans = plans
         return other
 
-    def _take(self, pair: Pair, found: Answer) -> None:
+    def take(self, pair: Pair, found: Answer) -> None:
+        """Keep an answer of a pair, as the best of all if it is."""
         pair.answer = found
         known = None if self.best is None else self.best.answer
         if known is None or found.beats(known):
@@ -296,4 +317,4 @@ class Search:
             if is_alike and each is not pair and each.answer is None and not each.why and each.bound < self.least:
                 own = self.answered.priced(each.accelerator, found.plans)
                 if own is not None:
-                    self._take(each, own._replace(placed=found.placed))
+                    self.take(each, own._replace(placed=found.placed))

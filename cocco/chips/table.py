@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cocco.candidates.rounding import SAME
-from cocco.chips.axes import Chip, text_of
+from cocco.chips.axes import Chip
 from cocco.chips.question import OF_CHIP
 from cocco.chips.search import Pair, Search
 from simulator.accelerator import Accelerator
@@ -90,7 +90,7 @@ def _row(search: Search, chip: Chip, pairs: Sequence[Pair]) -> dict[str, Any]:
     left = [each for each in pairs if not each.why]
     shown = min(known, key=_known_cost, default=None) or min(left, key=lambda each: each.bound, default=None)
     shown = search.best if search.best in pairs else shown
-    row: dict[str, Any] = texts(chip)
+    row = chip.texts
     row["verdict"] = _verdict(search, pairs, left, shown)
     row["bound"] = min((each.bound for each in left), default=None)
     row |= dict.fromkeys(COLUMNS[2:])
@@ -134,8 +134,3 @@ def _verdict(search: Search, pairs: Sequence[Pair], left: Sequence[Pair], shown:
     if shown is not None and shown.answer is not None and shown.answer.cost <= least * (1 + SAME):
         return "proved"
     return "ruled out by bound"
-
-
-def texts(chip: Chip) -> dict[str, Any]:
-    """Return the values of the axes of a machine as plain data."""
-    return {name: value if isinstance(value, (int, float)) else text_of(value) for name, value in chip.axes.items()}

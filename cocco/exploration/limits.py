@@ -131,7 +131,10 @@ def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
     plane = judge.plane
     is_focused = plane.names[judge.target] not in MEMORY or len(metrics_of(plane.names)) == 1
     share = -(-question.samples // 2) if is_focused else question.samples
-    cloud = searched(replace(question, samples=share), plane) if question.may_run else empty_cloud(question, plane)
+    first = replace(question, samples=share)
+    cloud = empty_cloud(first, plane)
+    if question.may_run:
+        searched(first, cloud)
     if not len(cloud.values):
         return _of_one(asked, cloud, judge)
     cloud.wanted = question.samples
@@ -258,7 +261,7 @@ def _best(judge: Judge, cloud: Cloud) -> int:
 
 
 def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
-    """Return the answer with kept tensors and tiles chosen by each metric, which is never worse than the one without."""
+    """Return the answer with kept tensors and tiles chosen by each metric: never worse than the one without."""
     known = plain.nearest
     assert known is not None, "a plan runs"
     found, samples = KeptPoints(judge, known), plain.samples

@@ -117,11 +117,11 @@ def pareto(
 def _front(question: Question, plane: Plane, method: FrontMethod) -> Front:
     """Return the front; with kept tensors it is built on the one without."""
     plain = replace(question, problem=replace(question.problem, keep="none"))
+    cloud = empty_cloud(plain, plane)
     if method == "exact":
-        cloud = empty_cloud(plain, plane)
         cloud.price(np.arange(question.problem.size)[None], np.zeros((1, 2), np.int64))
     else:
-        cloud = searched(plain, plane)
+        cloud = searched(plain, cloud)
     rows = [point_of(cloud, row) for row in range(len(cloud.values))]
     kept = SolvedPoints([], False, cloud.is_stopped)
     if not cloud.is_stopped and (method == "exact" or question.problem.keep == "auto"):

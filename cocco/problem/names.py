@@ -18,6 +18,9 @@ HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
 SpaceMethod = Literal["auto", "ga", "exact", "sa", "random", "grid"]
 """How a memory and its partitions are found."""
 
+ChipMethod = Literal["auto", "ga"]
+"""How a machine, its memory and its partitions are found (cocco.chips)."""
+
 Count = Literal["one", "all"]
 """Whose buffers BUF_SIZE of Formula 2 and the criterion capacity count: one core's, as in the paper, or all."""
 

@@ -10,7 +10,7 @@ import numpy as np
 from cocco.problem.criteria import CRITERIA, MEMORY, metric_of
 from cocco.problem.floor import floor_of
 from cocco.problem.objective import Objective
-from cocco.problem.problem import Problem
+from cocco.problem.problem import Problem, in_memory
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from simulator.model.cost import Totals
@@ -24,6 +24,7 @@ class Plane:
 
     def __init__(self, problem: Problem, names: Sequence[str]) -> None:
         self.problem, self.names = problem, tuple(names)
+        self.sizes = len(problem.buffers)  #: so many capacities of a genome, the first ones, are sizes of buffers
         self.machines: dict[tuple[int, ...], Accelerator] = {}
         self.cycles = 0.0  # of computing: no more than those of any plan; on one core without ports those of every plan
         for weight, rules in zip(problem.objective.weights, problem.rules):
@@ -35,6 +36,10 @@ class Plane:
         if key not in self.machines:
             self.machines[key] = self.problem.accelerator_of(key)
         return self.machines[key]
+
+    def given(self, capacities: Sequence[int]) -> Problem:
+        """Return the problem on the hardware of these capacities."""
+        return in_memory(self.problem, capacities)
 
     def values(self, capacities: np.ndarray, metrics: dict[str, np.ndarray]) -> np.ndarray:
         """Return a row per genome and a column per criterion; metrics: Formula 1 of the genomes by metric."""

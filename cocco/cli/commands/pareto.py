@@ -18,6 +18,7 @@ from cocco.cli.options.options import (
     add_space,
 )
 from cocco.cli.options.usage import Parser
+from cocco.cli.running.chips import add_axis, pareto_axes
 from cocco.cli.running.fronts import search_front
 from cocco.cli.running.resume import add_resume
 from cocco.exploration.pareto import pareto
@@ -34,8 +35,9 @@ def add_options(parser: Parser) -> None:
     add_mapper(parser)
     group = add_samples(parser)
     group.add_argument(
-        "--objectives", type=values.names, default=("capacity", "energy"), metavar="A,B",
-        help="two or more of capacity, energy, ema, latency, area, leakage, bandwidth; default capacity,energy",
+        "--objectives", type=values.names, metavar="A,B",
+        help="two or more of capacity, energy, ema, latency, area, leakage, bandwidth; default capacity,energy; with "
+        "--axis area is of the whole chip, as is price, and the default area,energy,latency",
     )  # fmt: skip
     group.add_argument(
         "--method", choices=("auto", "nsga2", "exact"), default="auto",
@@ -48,6 +50,7 @@ def add_options(parser: Parser) -> None:
         help="say which point costs least where a byte or a mm2 of buffer is worth so much, such as 500pJ/B or 2mJ/mm2",
     )  # fmt: skip
     add_keep(parser, has_plain=False)
+    add_axis(parser, "the front is that of chips, by nsga2, and plans keep nothing on chip")
     add_folder(parser, "pareto.csv, samples.csv, result.json, a picture, and partitions/")
     add_resume(parser)
     add_json(parser)
@@ -55,6 +58,10 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search for the front."""
+    if options.axes:
+        return pareto_axes(options)
+    if options.objectives is None:
+        options.objectives = ("capacity", "energy")
     question = {"objectives": options.objectives, "method": "nsga2" if options.method == "auto" else options.method}
     exchange: str | None = options.exchange
     if exchange is not None:  # before the search, whether it can be answered

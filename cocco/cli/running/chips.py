@@ -17,8 +17,8 @@ from simulator.hardware_files import MACHINE
 
 #: what a question over machines has no use for: options and their defaults
 NOT_OF_CHIPS = {
-    "method": "auto", "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
-    "addresses": False, "check_addresses": False, "dask": None, "workers": 1,
+    "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
+    "addresses": False, "check_addresses": False,
 }  # fmt: skip
 
 
@@ -51,15 +51,25 @@ def idle(text: str) -> float:
     return values.number(number) if equals else 0.0
 
 
-def add_axes(parser: Parser) -> None:
-    """Add what makes the machine a part of the question."""
-    group = parser.add_argument_group("machines: the whole chip as the question (docs/chips.md)")
+def add_axis(parser: Parser, then: str) -> Any:
+    """Add what makes the machine a part of the question, and return its group; then: what it changes."""
+    group = parser.add_argument_group(
+        "machines: the whole chip as the question (docs/chips.md)", f"With --axis {then}."
+    )
     group.add_argument(
         "--axis", type=axis, action="append", metavar="NAME=A,B,...", dest="axes",
         help="what to choose among, such as pe=4x4,8x8, lanes=8x8,16x16, cores=1,2,4, batch=1,4, dram=lpddr5,hbm2e, "
-        "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated. "
-        "--exchange is then of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one "
-        "network (resnet50.latency=20ms)",
+        "channels=1,2, sram=hp,lop, clock=0.8,1.0, or any number of a hardware file's technology; may be repeated",
+    )  # fmt: skip
+    return group
+
+
+def add_axes(parser: Parser) -> None:
+    """Add axes, rates and sensitivity."""
+    group = add_axis(
+        parser,
+        "--exchange is of the whole chip (0.5mJ/mm2, 2mJ/$), limits also on area, price and power, and of one network "
+        "(resnet50.latency=20ms), and --method is auto or ga, whose genome has a gene for each axis",
     )  # fmt: skip
     group.add_argument(
         "--rate", type=rates, metavar="NETWORK=N,...", dest="rates",
@@ -86,10 +96,7 @@ def explore_axes(options: Namespace) -> int:
         raise UsageError("--cores with several numbers not allowed with --axis; take --axis cores=1,2,4")
     if options.axes is None:
         raise UsageError("--rate needs an --axis, such as --axis pe=4x4,8x8")
-    axes = dict(options.axes)
-    if len(axes) != len(options.axes):
-        twice = next(name for name in axes if [each for each, _ in options.axes].count(name) > 1)
-        raise UsageError(f"--axis {twice} is given twice; give its values once")
+    axes = _axes(options)
     limits = dict(options.limits or ())
     if len(limits) != len(options.limits or ()):
         twice = next(name for name in limits if [each for each, _ in options.limits].count(name) > 1)
@@ -97,10 +104,51 @@ def explore_axes(options: Namespace) -> int:
     least = "power" if options.rates else {"latency-sum": "latency"}.get(options.metric, options.metric)
     minimized = options.minimize or least
     asked = asked_of(options)
-    question = {name: value for name, value in asked.common.items() if name not in ("workers", "dask", "count")}
-    question |= {"minimized": minimized, "exchange": options.exchange, "limits": limits, "rates": options.rates}
-    question |= {"idle": options.idle, "sensitivity": options.sensitivity}
+    question = {name: value for name, value in asked.common.items() if name != "count"}
+    question |= {name: getattr(options, name) for name in ("method", "exchange", "rates", "idle", "sensitivity")}
+    question |= {"minimized": minimized, "limits": limits}
     return _search(asked, axes, question)
+
+
+def pareto_axes(options: Namespace) -> int:
+    """Search for the front over machines."""
+    from cocco.chips.front import ChipsFront, pareto_chips
+    from cocco.output.folders.written import chips as folder_of_chips
+    from cocco.output.text.searches.chips import chips_front_text
+
+    for name, value in (("method", "exact"), ("keep", "auto"), ("exchange", options.exchange)):
+        if value is not None and getattr(options, name) == value:
+            raise UsageError(f"{flag(name)} {value} not allowed with --axis: its front is nsga2's, with nothing kept")
+    axes, asked = _axes(options), asked_of(options)
+    objectives = ("area", "energy", "latency") if options.objectives is None else options.objectives
+    question = {name: value for name, value in asked.common.items() if name not in ("count", "keep")}
+    settings = asked.settings(("samples", *MACHINE, "tile_rule"), keep="none") | {
+        "axes": {name: list(each) for name, each in axes.items()}, "objectives": list(objectives),
+    }  # fmt: skip
+    check_folder(options, asked.folder, settings)
+
+    def find(progress: Progress | None) -> ChipsFront:
+        return pareto_chips(asked.networks, axes, objectives=objectives, **question, progress=progress)
+
+    def show(found: ChipsFront) -> ShownAnswer:
+        def save(seconds: float, _: bool) -> list[Path]:
+            if asked.folder is None:
+                return []
+            about = asked.about(settings, found, found.to_json(), seconds)
+            return folder_of_chips.save_front(asked.folder, found, about)
+
+        return ShownAnswer(found.to_json, lambda: chips_front_text(found), save)
+
+    return asked.search(folder_of_chips.FRONT_FILES, find, show, "{} points on the front")
+
+
+def _axes(options: Namespace) -> dict[str, Any]:
+    """Return the values of each axis."""
+    axes = dict(options.axes)
+    if len(axes) != len(options.axes):
+        twice = next(name for name in axes if [each for each, _ in options.axes].count(name) > 1)
+        raise UsageError(f"--axis {twice} is given twice; give its values once")
+    return axes
 
 
 def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int:
@@ -111,7 +159,7 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
 
     options, folder = asked.options, asked.folder
     names = [network.name for network in asked.networks]
-    settings = asked.settings(("exchange", "samples", *MACHINE, "tile_rule")) | {
+    settings = asked.settings(("exchange", "method", "samples", *MACHINE, "tile_rule")) | {
         "axes": {name: list(each) for name, each in axes.items()}, "minimize": question["minimized"],
         "limits": {name: most.to_json() if isinstance(most, Clocked) else most
                    for name, most in question["limits"].items()},

@@ -29,11 +29,12 @@ from workloads.network.network import Network
 
 if TYPE_CHECKING:
     from cocco.chips.answer import ChipsAnswer
+    from cocco.chips.front import ChipsFront
     from cocco.exploration.answers.front import Front
     from cocco.exploration.answers.limited import Limited
     from cocco.exploration.cores import CoresAxis
 
-    Found = Result | Front | Limited | CoresAxis | ChipsAnswer
+    Found = Result | Front | Limited | CoresAxis | ChipsAnswer | ChipsFront
 
 Progress = Callable[[int, int, Any], None]
 

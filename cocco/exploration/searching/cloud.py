@@ -14,7 +14,7 @@ from cocco.exploration.question.question import Question
 from cocco.exploration.searching.polish import LEAST_SAMPLES, polish
 from cocco.problem.criteria import metric_of, metrics_of
 from cocco.problem.plane import Plane
-from cocco.problem.problem import Problem, in_memory
+from cocco.problem.problem import Problem
 from cocco.search.baselines.greedy import greedy
 from cocco.search.genetic.engine import Engine, make_engine
 from cocco.search.genetic.nsga import Cloud, nsga
@@ -25,10 +25,12 @@ FOUNDER_MEMORIES = 8  #: memories, from small to large, that greedy makes a part
 FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
 
 
-def searched(question: Question, plane: Plane) -> Cloud:
-    """Return the samples of NSGA-II from greedy partitions in several memories, then polished (our choices)."""
+def searched(question: Question, cloud: Cloud) -> Cloud:
+    """Return the samples of NSGA-II from greedy partitions in several memories, then polished (our choices).
+
+    cloud: an empty one, whose engines make and price the genomes of the problem.
+    """
     problem, samples, settings = question.problem, question.samples, question.settings
-    cloud = empty_cloud(question, plane)
     polishing = int(settings.polish * samples)
     if polishing < LEAST_SAMPLES * problem.size:
         polishing = 0
@@ -41,7 +43,7 @@ def searched(question: Question, plane: Plane) -> Cloud:
     except KeyboardInterrupt:
         cloud.is_stopped = True
         if not len(cloud.values):
-            cloud.price(np.arange(problem.size)[None], np.zeros((1, 2), np.int64))
+            cloud.price(*rows_of(problem, range(problem.size), [(0,) * len(problem.buffers)]))
     return cloud
 
 
@@ -60,7 +62,7 @@ def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.nd
     There are none if they would take too many of the samples, as in cocco.exploration.searching.founders.
     """
     problem, found = question.problem, list[list[int]]()
-    start = Population.empty(0, problem.size), np.zeros((0, len(cloud.plane.names)))
+    start = Population.empty(0, problem.size, len(problem.buffers)), np.zeros((0, len(cloud.plane.names)))
     if not question.settings.seeds or question.samples < problem.size:
         return start, found
     for number in range(FOUNDER_MEMORIES):
@@ -68,7 +70,7 @@ def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.nd
             break
         share = (number + 1) / (FOUNDER_MEMORIES + 1)
         memory = [int(share * len(sizes)) for sizes in problem.candidates]
-        given = in_memory(problem, memory)
+        given = cloud.plane.given(memory)
         prices = subgraph_costs(given, question.engine)
         found.append(greedy(given, prices)[0])
         cloud.spend(min(prices.samples, max(0, cloud.left - 1)))
@@ -85,7 +87,7 @@ def _polish(question: Question, cloud: Cloud) -> None:
     Each starts from the cheapest known partition that fits, and its result is also priced in all larger memories of the
     front. As many memories are taken as the samples suffice for, evenly spread, for one metric after another.
     """
-    problem, metrics = question.problem, metrics_of(cloud.plane.names)
+    problem, metrics = question.problem, metrics_of(list(cloud.engines))
     memories = list(dict.fromkeys(tuple(each) for each in cloud.capacities.tolist()))
     memories.sort(key=lambda each: (cloud.plane.machine(each).buffer_bytes, each))
     least = LEAST_SAMPLES * problem.size + len(memories)
@@ -98,10 +100,10 @@ def _polish(question: Question, cloud: Cloud) -> None:
             break
         labels = cheapest(cloud, memory, metric)
         assert labels is not None, "a memory of the front has a partition"
-        given = of_value(problem, metric)
-        found = once(polish, given, labels, memory, share, question.seed, question.engine)
+        given = of_value(cloud.plane.given(memory), metric)
+        found = once(polish, given, labels, (), share, question.seed, question.engine)
         cloud.spend(min(found.samples, cloud.left - 1))
-        larger = [each for each in memories if all(a >= b for a, b in zip(each, memory))]
+        larger = [each for each in memories if all(a >= b for a, b in zip(each, memory[: cloud.plane.sizes]))]
         cloud.price(*rows_of(problem, found.labels, larger[: cloud.left]))
         if found.is_stopped:
             raise KeyboardInterrupt
@@ -118,7 +120,7 @@ def point_of(cloud: Cloud, row: int) -> FrontPoint:
 def cheapest(cloud: Cloud, memory: Sequence[int], metric: str) -> list[int] | None:
     """Return the labels on the front that cost least in this metric, among memories no larger than this one."""
     column = next(i for i, name in enumerate(cloud.plane.names) if metric_of(name) == metric)
-    buffers = len(cloud.plane.problem.buffers)
+    buffers = cloud.plane.sizes
     rows = np.flatnonzero((cloud.capacities[:, :buffers] <= np.array(memory[:buffers])).all(axis=1))
     if not len(rows):
         return None
@@ -136,6 +138,6 @@ def rows_of(
     problem: Problem, labels: Sequence[int], memories: Sequence[Sequence[int]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return one partition in several memories as rows of labels and of capacities."""
-    capacities = np.zeros((len(memories), 2), np.int64)
+    capacities = Population.empty(len(memories), 0, len(problem.buffers)).capacities
     capacities[:, : len(problem.buffers)] = [list(memory)[: len(problem.buffers)] for memory in memories]
     return np.tile(np.array(labels, dtype=np.int64), (len(memories), 1)), capacities

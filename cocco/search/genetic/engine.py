@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -131,14 +132,13 @@ class FastEngine:
             from concurrent.futures import ThreadPoolExecutor
 
             self.pool = ThreadPoolExecutor(threads)
-        readable = ReferenceEngine(problem, settings)
-        self._breed, self._price = first_of(self._breed_all, readable.breed), first_of(self._price_all, readable.price)
 
     def breed(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int
     ) -> Population:
         """Return the children; each draws from its own stream, so the number of threads cannot change them."""
-        return self._breed(seed, generation, parents, initial, count)
+        asked = seed, generation, parents, initial, count
+        return first_of(self._breed_all, lambda *asked: self._readable.breed(*asked))(*asked)
 
     def evolve(
         self, seed: int, generation: int, population: Population, most: int, stale: int, least: float
@@ -152,7 +152,12 @@ class FastEngine:
 
     def price(self, labels: np.ndarray, capacities: np.ndarray) -> Population:
         """Return the genomes priced, in one call."""
-        return self._price(labels, capacities)
+        return first_of(self._price_all, lambda *asked: self._readable.price(*asked))(labels, capacities)
+
+    @cached_property
+    def _readable(self) -> ReferenceEngine:
+        """The engine that answers where 64 bits are too few."""
+        return ReferenceEngine(self.problem, self.settings)
 
     def _breed_all(
         self, seed: int, generation: int, parents: Population, initial: Sequence[Sequence[int]], count: int

@@ -38,7 +38,7 @@ def genetic(
     engine = engine or ReferenceEngine(problem, settings)
     trace = Trace(problem, samples, progress, engine.name)
     trace.spend(spent)
-    nobody = Population.empty(0, problem.size)
+    nobody = Population.empty(0, problem.size, len(problem.buffers))
     islands = Islands(settings, samples - spent)
     waiting = [[list(labels) for labels in each] for each in founders[::-1]]
     at = Snapshot(nobody, waiting, waiting.pop() if waiting else [])

@@ -35,8 +35,8 @@ class Cloud:
         self.plane, self.engines, self.wanted, self.progress = plane, engines, wanted, progress
         self.is_stopped = False
         self.samples = self.generation = 0
-        size = plane.problem.size
-        self.labels, self.capacities = np.zeros((0, size), np.int64), np.zeros((0, 2), np.int64)  # of the front
+        front = Population.empty(0, plane.problem.size, len(plane.problem.buffers))
+        self.labels, self.capacities = front.labels, front.capacities
         self.values = np.zeros((0, len(plane.names)))
         number, few = np.zeros(0, np.int64), np.zeros(0, np.int32)
         sizes = np.zeros((0, len(plane.problem.buffers)), np.int32)

@@ -11,7 +11,7 @@ from cocco.candidates.genome import Genome
 from cocco.effort.work_units import stored
 from cocco.search.pricing.genomes import Sample
 
-BUFFERS = 2  #: columns for capacities; those that a problem does not choose hold 0
+BUFFERS = 2  #: columns for capacities, at least; those that a problem does not choose hold 0
 
 
 @stored
@@ -24,9 +24,9 @@ class Population(NamedTuple):
     cost: np.ndarray
 
     @classmethod
-    def empty(cls, count: int, layers: int) -> Population:
+    def empty(cls, count: int, layers: int, buffers: int = BUFFERS) -> Population:
         """Return a population with so many rows of zeros, to be filled."""
-        labels, capacities = np.zeros((count, layers), np.int64), np.zeros((count, BUFFERS), np.int64)
+        labels, capacities = np.zeros((count, layers), np.int64), np.zeros((count, max(BUFFERS, buffers)), np.int64)
         return cls(labels, capacities, np.zeros(count), np.zeros(count))
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import Any
 from cocco.chips.answer import judged_json
 from cocco.chips.axes import Axes
 from cocco.chips.question import ChipQuestion, check_question
-from cocco.chips.table import answered, texts
+from cocco.chips.table import answered
 from cocco.output.folders.read.compared import NOT_DERIVED
 from cocco.output.folders.read.reading import NUMBER, Reader
 from cocco.problem.criteria import Clock, Clocked
@@ -67,8 +67,8 @@ def chip_said(
     cost = question.cost(accelerator, evaluations)
     best = {"area_mm2": accelerator.chip_area.total, "usd": accelerator.chip_money.total,
             "memory_bytes": accelerator.buffer_bytes, "paid": question.paid(accelerator),
-            "verdict": "best", "cost": cost, **texts(chip),
+            "verdict": "best", "cost": cost, **chip.texts,
             **answered(accelerator, question.networks, evaluations)}  # fmt: skip
     others = [NOT_DERIVED] * (len(result.get("machines", list)) - 1)
     found = judged_json(question, accelerator, evaluations)
-    return found | {"cost": cost, "axes": texts(chip), "machines": [best, *others]}
+    return found | {"cost": cost, "axes": chip.texts, "machines": [best, *others]}

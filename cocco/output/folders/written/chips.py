@@ -6,16 +6,30 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.written.about import CHIP, CHIPS_TABLE, RESULT, csv_text, json_text, partition_names
+from cocco.output.folders.written.about import (
+    CHIP,
+    CHIPS_TABLE,
+    FRONT,
+    PARTITIONS,
+    RESULT,
+    csv_text,
+    json_text,
+    partition_names,
+)
 from cocco.output.folders.written.atomic_write import whole
+from cocco.output.folders.written.front import save_partitions
 from cocco.output.pictures.saving import PICTURE_FORMATS, save_picture
 from simulator.hardware_files import hardware_text
 from workloads.files import write_atomic
 
 if TYPE_CHECKING:
     from cocco.chips.answer import ChipsAnswer
+    from cocco.chips.front import ChipsFront
 
 PICTURE = "chips"
+CHIPS = "chips"  #: of a front: the folder of the hardware files
+ABOUT = "chips.json"
+FRONT_FILES = (FRONT, ABOUT)
 
 
 def file_names(networks: Sequence[str]) -> list[str]:
@@ -47,3 +61,16 @@ def save(folder: Path, found: ChipsAnswer, about: dict[str, Any], is_brief: bool
 
             written += save_picture(new, PICTURE, pictures.chips_figure(found))
     return [folder / path.relative_to(new) for path in written]
+
+
+def save_front(folder: Path, found: ChipsFront, about: dict[str, Any]) -> list[Path]:
+    """Write the points of a front, of each its chip and its partitions; all files or none; return their paths."""
+    with whole(folder) as new:
+        partitions = save_partitions(new / PARTITIONS, found.found)
+        (new / CHIPS).mkdir()
+        chips = [f"{CHIPS}/{Path(name.split()[0]).stem.partition('-')[0]}.yaml" for name in partitions]
+        for chip, point in zip(chips, found.found):
+            write_atomic(new / chip, hardware_text(point.accelerator))
+        write_atomic(new / FRONT, csv_text(found.to_frame().assign(chip=chips, partition=partitions)))
+        write_atomic(new / ABOUT, json_text(about))
+    return [folder / name for name in (PARTITIONS, CHIPS, *FRONT_FILES)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ from workloads.files import write_atomic
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from cocco.chips.front import ChipPoint
+
 PICTURE = "pareto"
 FILES = [RESULT, FRONT, SAMPLES_FILE, *(f"{PICTURE}{suffix}" for suffix in PICTURE_FORMATS)]
 
@@ -28,7 +31,7 @@ def save(folder: Path, found: Front | Limited, about: dict[str, Any], is_brief: 
     """
     points = found.found if isinstance(found, Front) else _point(found)
     with whole(folder) as new:
-        partitions = _save_partitions(new / PARTITIONS, points)
+        partitions = save_partitions(new / PARTITIONS, points)
         front = found.front if isinstance(found, Front) else _front(found, points[0])
         texts = {
             RESULT: json_text(about),
@@ -71,7 +74,7 @@ def _front(limited: Limited, point: FrontPoint) -> Any:
     ).front  # fmt: skip
 
 
-def _save_partitions(folder: Path, points: tuple[FrontPoint, ...]) -> list[str]:
+def save_partitions(folder: Path, points: Sequence[FrontPoint | ChipPoint]) -> list[str]:
     """Write the partitions of each point and return their names, several separated by spaces."""
     folder.mkdir()
     width, names = len(str(len(points))), list[str]()

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cocco.chips.answer import ChipsAnswer
+from cocco.chips.front import ChipsFront
 from cocco.chips.question import QUANTITIES
 from cocco.chips.sensitivity import is_firm
-from cocco.output.text.layout.numbers import capacity, counted, table
+from cocco.exploration.answers.front import buffer_bytes
+from cocco.output.text.layout.numbers import buffer_name, capacity, counted, table
 from cocco.output.text.plans.evaluation import totals_text
 from cocco.output.text.plans.hardware import CHIP_PARTS, buffers, machine
 from cocco.output.text.searches.search import among_text
@@ -23,15 +25,44 @@ def chips_text(found: ChipsAnswer) -> str:
     parts = [_chip(found)] if found.chip is not None else [_none(found)]
     parts += [f"{remark[0].upper()}{remark[1:]}." for remark in found.remarks]
     parts.append(_machines(found))
-    if found.left_out:
-        parts.append("\n".join(
-            f"{counted(count, 'machine')} of the product cannot be built: {rule}"
-            for rule, count in found.left_out.items()
-        ))  # fmt: skip
+    parts += _left_out(found.left_out)
     if found.shifts:
         parts.append(_shifts(found))
     parts += [f"{each.network}:\n\n{totals_text(each)}" for each in found.evaluations]
     return "\n\n".join(parts)
+
+
+def chips_front_text(found: ChipsFront) -> str:
+    """Return the points of a front, a row each."""
+    if not found.found:
+        return "Gave up: no plan was found that runs on any of the machines."
+    units = [
+        QUANTITIES[name].unit(*values)
+        for name, values in zip(found.objectives, zip(*(each.values for each in found.found)))
+    ]
+    axes, sizes = list(found.found[0].chip.texts), list(buffer_bytes(found.found[0].accelerator))
+    rows = [
+        (
+            *(point.chip.texts[name] for name in axes), *map(capacity, buffer_bytes(point.accelerator).values()),
+            sum(map(len, point.plans)), *(unit.number(value) for unit, value in zip(units, point.values)),
+        )
+        for point in found.found
+    ]  # fmt: skip
+    heads = [*axes, *map(buffer_name, sizes), "subgraphs"]
+    heads += [f"{name} ({unit.name})" for name, unit in zip(found.objectives, units)]
+    first = (
+        f"{counted(len(rows), 'chip')} of {counted(found.machines, 'machine')} with partitions for "
+        f"{', '.join(found.networks)}, none better in all of them (found; a longer search may find better ones):"
+    )
+    search = f"  search  {found.samples:,} samples, seed {found.seed}"
+    among = among_text(found.kinds, found.found[0].accelerator, 10)
+    return "\n\n".join([first, table(heads, rows, left=0), f"{among}\n{search}", *_left_out(found.left_out)])
+
+
+def _left_out(rules: Mapping[str, int]) -> list[str]:
+    """Return a paragraph on the machines that cannot be built, where there are any."""
+    lines = [f"{counted(count, 'machine')} of the product cannot be built: {rule}" for rule, count in rules.items()]
+    return ["\n".join(lines)] * bool(lines)
 
 
 def _chip(found: ChipsAnswer) -> str:
