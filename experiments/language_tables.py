@@ -18,6 +18,7 @@ from simulator.model.layer.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.builder import Builder
+from workloads.network.decoding import SelfAttention
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
 
@@ -94,11 +95,11 @@ def beside_accelforge() -> str:
 
 def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str, sum_bits: int = 32) -> int:
     """Return the least bytes across DRAM of the attention of one layer, LENGTH tokens: proved, executed."""
-    model = DECODERS[name]
-    width = model.head_width or model.width // model.heads
+    model = DECODERS[name].decoder.layers[0].mixer
+    assert isinstance(model, SelfAttention), "built-in models have no other"
     b = Builder(f"{name}_attention")
     query, keys, values = (
-        b.input(part, LENGTH, 1, count * width)
+        b.input(part, LENGTH, 1, count * model.head_width)
         for part, count in (("q", model.heads), ("k", model.key_heads), ("v", model.key_heads))
     )
     if attention == "blocks":

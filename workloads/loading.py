@@ -9,9 +9,11 @@ import os
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from workloads.errors import NetworkError, shown
+from workloads.errors import FileFormatError, NetworkError, shown
+from workloads.files import read_mapping
 from workloads.network.network import Network, check_network
 from workloads.network.rewriting.in_blocks import Attention, attention_in_blocks
 
@@ -76,7 +78,7 @@ def names() -> tuple[str, ...]:
 
 
 def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", **options: Any) -> Network:
-    """Return a built-in network, or the one in a file (layer-graph/1 or ONNX).
+    """Return a built-in network, or the one in a file (layer-graph/1, ONNX, or the config.json of a language model).
 
     Parameters
     ----------
@@ -132,13 +134,30 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
             f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of "
             ".json and .onnx files"
         )
-    if options:
-        raise NetworkError(
-            f"{source}: takes no option {next(iter(options))!r}; only built-in networks take more than attention"
-        )
-    from workloads.importing.layer_graph.files import read
+    try:
+        return _of_mapping(source, read_mapping(source), options)
+    except FileFormatError as error:
+        raise NetworkError(str(error)) from None
+    except NetworkError as error:
+        raise NetworkError(f"{source}: {error}") from None
 
-    return read(source)
+
+def _of_mapping(path: str, content: dict[str, Any], options: dict[str, Any]) -> Network:
+    """Return the network that a file describes, or the step of the language model whose configuration it is."""
+    from workloads.importing.layer_graph.files import decode
+    from workloads.language.configuration import decoder_of, is_configuration
+    from workloads.language.step import OPTIONS, step
+
+    if is_configuration(content):
+        for option in options:
+            if option not in OPTIONS:
+                raise NetworkError(f"takes no option {option!r}; a language model has {', '.join(OPTIONS)}, attention")
+        name = Path(path).stem
+        return step(content["model_type"] if name == "config" else name, decoder_of(content), **options)
+    if options:
+        rule = "only built-in networks and configurations of language models take more than attention"
+        raise NetworkError(f"takes no option {next(iter(options))!r}; {rule}")
+    return decode(content)
 
 
 def save(network: Network, path: str | os.PathLike[str]) -> None:

@@ -15,7 +15,10 @@ from cocco.problem.names import Count, Keep
 from simulator.metrics import METRIC_NAMES
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
-NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
+NETWORK_HELP = (
+    "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
+    "language model, or of an ONNX file (.onnx)"
+)
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
     "every layer alone"
@@ -58,8 +61,8 @@ def add_unsupported(parser: Parser) -> None:
 
 
 def add_language(parser: Parser) -> None:
-    """Add the options that select the step of a built-in language model."""
-    group = parser.add_argument_group("language models (built-in ones)")
+    """Add the options that select the step of a language model."""
+    group = parser.add_argument_group("language models (built in, or their config.json)")
     group.add_argument(
         "--phase", choices=("prefill", "decode"),
         help="prefill (default): the whole prompt; decode: the next token, after those in the cache",
