@@ -27,6 +27,7 @@ HOW = {
     "types": "the types of the file; bytes are counted at one byte an element",
     "in blocks": "an attention in one layer, which passes by keys and values in blocks (rewriting/in_blocks.py)",
     "in layers": "an attention that stays as it is where others are in blocks, and why",
+    "part": "the first layers of a language model, which has them so often; its norm and head are left out",
     "advice": "what may be meant instead",
 }
 

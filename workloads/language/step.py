@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from workloads.errors import NetworkError, shown
 from workloads.language.decoder import Decoder, DecoderLayer
 from workloads.network.builder import Builder
-from workloads.network.layers.layer import Layer
+from workloads.network.layers.layer import Layer, Note
 from workloads.network.network import Network
 
 Phase = Literal["prefill", "decode"]
@@ -54,7 +54,7 @@ def step(
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = b.build().with_bits(model.bits)
+    network = replace(b.build().with_bits(model.bits), notes=_part(model, layers))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -82,6 +82,13 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
         if (part := layer.feed_forward) is not None and part.experts else layer
         for layer in model.layers
     )  # fmt: skip
+
+
+def _part(model: Decoder, layers: int | None) -> tuple[Note, ...]:
+    """Return a note of how often the first layers make up the model; none where they are all, or the others differ."""
+    times, rest = divmod(len(model.layers), layers or 1)
+    is_whole = layers is not None and not rest and model.layers == model.layers[:layers] * times
+    return (Note("layers", str(times), "part"),) if is_whole else ()
 
 
 def _few_bits(layer: Layer, bits: int) -> Layer:
