@@ -42,6 +42,8 @@ def _as_read(options: Namespace) -> list[str]:
         words += ["--bits", ",".join(f"{kind}={bits}" for kind, bits in options.bits.items())]
     for name, extent in getattr(options, "extents", None) or ():
         words += ["--extent", f"{name}={extent}"]
+    for shape, kind in getattr(options, "inputs", None) or ():
+        words += ["--input", ",".join(map(str, shape)) + (f":{kind}" if kind else "")]
     if getattr(options, "unsupported", "error") != "error":
         words += ["--unsupported", options.unsupported]
     return words
