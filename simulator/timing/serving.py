@@ -92,18 +92,19 @@ def serving_of(
     rows = next((tensor for tensor in network.inputs if tensor.kind != "cache"), None)
     if rows is None or not (caches or appended):
         return None
-    new = rows.height * rows.width
+    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences")}
+    sequences = told.get("sequences", 1)
+    new = rows.height * rows.width // sequences
     read_by = [{network.layers[v].op for v in readers} for readers in network.consumers]
     made = {i for i in appended if network.layers[i].op == "fc"}
     grown = [i for i in (*caches, *made) if PRODUCT_OPS & read_by[i]]
     before = max((network.tensors[i].height for i in grown if i in caches), default=0)
     held = sum(network.tensors[i].size_bytes for i in caches if "add" not in read_by[i])  # a state is replaced
     second, dram = 1e-9 / chip.technology.clock_ghz, chip.dram_bytes_per_cycle
-    parts = [note for note in network.notes if note.how == "part"]
     return Serving(
         not caches or (new > 1 and network.layers[-1].height == 1),
         new,
-        chip.batch,
+        chip.batch * sequences,
         cycles * second,
         energy_pj * 1e-12,
         chip.batch * (held + sum(network.layers[i].size_bytes for i in appended)),
@@ -111,5 +112,5 @@ def serving_of(
         compute_cycles * second,
         ema_bytes / dram * second,
         least_bytes / dram * second,
-        int(parts[0].op) if parts else None,
+        told.get("part"),
     )

@@ -7,6 +7,7 @@ position; decode has one new token unless told (more: speculation), and its head
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -27,12 +28,13 @@ def step(
     model: Decoder,
     phase: Phase = "prefill",
     length: int | None = None,
-    past: int | None = None,
+    past: int | Sequence[int] | None = None,
     layers: int | None = None,
     experts: int | None = None,
 ) -> Network:
     """Return a step of a model.
 
+    past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
     layers: the first so many alone, without norm and head at the end. experts: how many of a layer are in use, as
     expected unless told.
     """
@@ -40,12 +42,16 @@ def step(
         raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
     is_decode = phase == "decode"
     new = option(name, "length", length, 1, MAX_LENGTH, 1 if is_decode else LENGTH)
-    before = option(name, "past", past, 0, MAX_LENGTH, PAST if is_decode else 0)
+    given = tuple(past) if isinstance(past, Sequence) and not isinstance(past, str) else (past,)
+    before = [option(name, "past", each, 0, MAX_LENGTH, PAST if is_decode else 0) for each in given]
+    if not before or (len(before) > 1 and not is_decode):
+        raise NetworkError(f"network {name!r} has past {shown(past)}; several sequences are for the phase decode")
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
-    said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", past)) if value]
+    several = "-".join(map(str, given)) if past else None
+    said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
     said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
     b = Builder("_".join([name, *said]))
-    x = b.input("tokens", new, 1, model.width)
+    x = b.input("tokens", new * len(before), 1, model.width)
     for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
         x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after)
     if layers is None:
@@ -54,7 +60,7 @@ def step(
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_part(model, layers))
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before)))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -84,11 +90,13 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
     )  # fmt: skip
 
 
-def _part(model: Decoder, layers: int | None) -> tuple[Note, ...]:
-    """Return a note of how often the first layers make up the model; none where they are all, or the others differ."""
+def _notes(model: Decoder, layers: int | None, sequences: int) -> tuple[Note, ...]:
+    """Return notes of how many sequences there are, and how often the first layers make up the model, if they do."""
+    found = [Note("tokens", str(sequences), "sequences")] if sequences > 1 else []
     times, rest = divmod(len(model.layers), layers or 1)
-    is_whole = layers is not None and not rest and model.layers == model.layers[:layers] * times
-    return (Note("layers", str(times), "part"),) if is_whole else ()
+    if layers is not None and not rest and model.layers == model.layers[:layers] * times:
+        found.append(Note("layers", str(times), "part"))
+    return tuple(found)
 
 
 def _few_bits(layer: Layer, bits: int) -> Layer:

@@ -273,13 +273,14 @@ class Builder(Written):
         source: str,
         mixer: Mixer,
         feed_forward: FeedForward | None = None,
-        past: int = 0,
+        past: int | Sequence[int] = 0,
         norms_after: bool = False,
     ) -> str:
         """Add a layer of a language model: norm, mixer and residual sum, then norm, feed-forward part and residual sum.
 
         mixer: SelfAttention, LatentAttention or StateSpace, what mixes positions. past: rows of its cache, model inputs
-        `name`_k_cache and so on; what the step makes of it is appended. norms_after: norms in front of the sums too.
+        `name`_k_cache and so on; what the step makes of it is appended. Several pasts: sequences of unequal lengths,
+        whose equally many rows stand one below the other in `source`. norms_after: norms in front of the sums too.
         Returns the name of the last sum; raises NetworkError where a part does not fit the width of `source`.
 
         Examples
@@ -290,7 +291,10 @@ class Builder(Written):
         >>> b.build()
         Network(step, 15 layers, 62,080 MACs, 49,152 B of weights)
         """
-        return add_decoder_layer(self, name, source, mixer, feed_forward, past, norms_after)
+        pasts = (past,) if isinstance(past, int) else tuple(past)
+        if not pasts or self.shape(source)[0] % len(pasts):
+            raise NetworkError(f"layer {name!r} has {len(pasts)} pasts; they must divide the rows of {source!r}")
+        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after)
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""

@@ -7,7 +7,7 @@ bounds how many rows of the cache are read. A router's weights are one number fo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,13 +99,15 @@ class FeedForward:
 
 
 Mixer = SelfAttention | LatentAttention | StateSpace
+Pasts = Sequence[int]  #: rows of the cache of each sequence
+Attend = Callable[[str, dict[str, str], int], str]  #: name, rows that one sequence makes, its past -> their contexts
 
 
 def add_decoder_layer(
-    b: Builder, name: str, x: str, mixer: Mixer, feed_forward: FeedForward | None, past: int, norms_after: bool
+    b: Builder, name: str, x: str, mixer: Mixer, feed_forward: FeedForward | None, pasts: Pasts, norms_after: bool
 ) -> str:
     """Add the layer; see `Builder.decoder_layer`."""
-    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), past)
+    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), pasts)
     x = b.add(f"{name}_add1", [b.layernorm(f"{name}_norm1b", y) if norms_after else y, x])
     if feed_forward is None:
         return x
@@ -118,50 +120,72 @@ def add_decoder_layer(
     return b.add(f"{name}_add2", [*parts, x])
 
 
-def _rows(b: Builder, name: str, y: str, widths: dict[str, int], past: int) -> dict[str, list[str]]:
-    """Return each cache, if there is a past, with the rows below it that this step makes and appends."""
-    found = {}
-    for part, width in widths.items():
-        rows = [b.input(f"{name}_{part}_cache", past, 1, width, kind="cache")] if past else []
-        found[part] = [*rows, b.fc(f"{name}_{part}", y, width, appended=True)]
-    return found
+def _rows(b: Builder, name: str, part: str, made: str, past: int) -> list[str]:
+    """Return a cache, if there is a past, and the rows below it that this step makes."""
+    return [*([b.input(f"{name}_{part}_cache", past, 1, _width(b, made), kind="cache")] if past else []), made]
 
 
-def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, past: int) -> str:
-    query = b.fc(f"{name}_q", y, mixer.heads * mixer.head_width)
-    before = min(past, mixer.window - 1) if mixer.window else past
-    rows, heads, own = _rows(b, name, y, mixer.cache_widths, before), mixer.heads, mixer.key_heads
-    scores = b.matmul(f"{name}_scores", query, rows["k"], heads, transpose=True, operand_heads=own)
-    weights = b.softmax(f"{name}_softmax", scores)
-    context = b.matmul(f"{name}_context", weights, rows["v"], heads, operand_heads=own)
-    return b.fc(f"{name}_out", context, _width(b, y))
+def _of_each(b: Builder, name: str, made: dict[str, str], pasts: Pasts, attend: Attend) -> str:
+    """Return what each sequence's own rows attend to, one below the other, as one layer."""
+    if len(pasts) == 1:
+        return attend(name, made, pasts[0])
+    new, found = b.shape(made["q"])[0] // len(pasts), []
+    for i, past in enumerate(pasts):
+        outside = (-i * new, 0, -(len(pasts) - 1 - i) * new, 0)
+        own = {part: b.slice(f"{name}_{part}_s{i + 1}", rows, padding=outside) for part, rows in made.items()}
+        found.append(attend(f"{name}_s{i + 1}", own, past))
+    return b.rearrange(f"{name}_joined", found, len(pasts) * new, 1, _width(b, found[0]))
 
 
-def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, past: int) -> str:
-    heads, widths = mixer.heads, (mixer.head_width, mixer.value_width)
+def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts) -> str:
+    heads, own = mixer.heads, mixer.key_heads
+    made = {"q": b.fc(f"{name}_q", y, heads * mixer.head_width)}
+    made |= {part: b.fc(f"{name}_{part}", y, width, appended=True) for part, width in mixer.cache_widths.items()}
+
+    def attend(at: str, rows: dict[str, str], past: int) -> str:
+        before = min(past, mixer.window - 1) if mixer.window else past
+        keys, values = (_rows(b, at, part, rows[part], before) for part in "kv")
+        scores = b.matmul(f"{at}_scores", rows["q"], keys, heads, transpose=True, operand_heads=own)
+        return b.matmul(f"{at}_context", b.softmax(f"{at}_softmax", scores), values, heads, operand_heads=own)
+
+    return b.fc(f"{name}_out", _of_each(b, name, made, pasts, attend), _width(b, y))
+
+
+def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pasts: Pasts) -> str:
+    heads, has_past = mixer.heads, any(pasts)
     low = b.layernorm(f"{name}_q_norm", b.fc(f"{name}_q_low", y, mixer.query_rank)) if mixer.query_rank else y
-    query, turned = (
-        b.fc(f"{name}_{part}", low, heads * width)
+    made = {
+        part: b.fc(f"{name}_{part}", low, heads * width)
         for part, width in (("q", mixer.head_width), ("q_rotated", mixer.rotated_width))
-    )
-    rows = _rows(b, name, y, mixer.cache_widths, past)
-    if past:
-        query = b.conv(f"{name}_q_up", query, heads * mixer.rank, groups=heads)
-        keys, values, own = rows["latent"], rows["latent"], 1
-    else:
-        keys, values = ([b.fc(f"{name}_{part}", rows["latent"], heads * width)] for part, width in zip("kv", widths))
-        own = heads
-    near = b.matmul(f"{name}_scores1", query, keys, heads, transpose=True, operand_heads=own)
-    far = b.matmul(f"{name}_scores2", turned, rows["rotated"], heads, transpose=True, operand_heads=1)
-    weights = b.softmax(f"{name}_softmax", b.add(f"{name}_scores", [near, far]))
-    context = b.matmul(f"{name}_context", weights, values, heads, operand_heads=own)
-    if past:
+    }
+    made |= {part: b.fc(f"{name}_{part}", y, width, appended=True) for part, width in mixer.cache_widths.items()}
+    if has_past:
+        made["q"] = b.conv(f"{name}_q_up", made["q"], heads * mixer.rank, groups=heads)
+
+    def attend(at: str, rows: dict[str, str], past: int) -> str:
+        latent, turned = (_rows(b, at, part, rows[part], past) for part in mixer.cache_widths)
+        keys, values, own = latent, latent, 1
+        if not has_past:
+            keys = [b.fc(f"{at}_k", latent, heads * mixer.head_width)]
+            values, own = [b.fc(f"{at}_v", latent, heads * mixer.value_width)], heads
+        near = b.matmul(f"{at}_scores1", rows["q"], keys, heads, transpose=True, operand_heads=own)
+        far = b.matmul(f"{at}_scores2", rows["q_rotated"], turned, heads, transpose=True, operand_heads=1)
+        weights = b.softmax(f"{at}_softmax", b.add(f"{at}_scores", [near, far]))
+        return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own)
+
+    context = _of_each(b, name, made, pasts, attend)
+    if has_past:
         context = b.conv(f"{name}_v", context, heads * mixer.value_width, groups=heads)
     return b.fc(f"{name}_out", context, _width(b, y))
 
 
-def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, past: int) -> str:
+def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts) -> str:
     """One token: state + x B, then C state. Chunks: (C B) x, C state, and the states that the next ones begin with."""
+    if len(pasts) > 1:
+        raise NetworkError(
+            f"layer {name!r} has {len(pasts)} sequences in a state space; its state has no length: batch"
+        )
+    past = pasts[0]
     length, width, groups = b.shape(y)[0], mixer.width, mixer.groups
     count = -(-length // mixer.chunk)
     if length % count or (past and count > 1):

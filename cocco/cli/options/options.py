@@ -75,7 +75,10 @@ def add_language(parser: Parser) -> None:
     )  # fmt: skip
     group.add_argument("--length", type=values.count, metavar="N", help="new tokens; default: 512, and 1 in decode")
     group.add_argument(
-        "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
+        "--past",
+        type=values.pasts,
+        metavar="N[,N...]",
+        help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     parser.add_argument(

@@ -125,6 +125,12 @@ def _whole(text: str, low: int, high: int) -> int:
 ARGUMENT_TYPES = ("float32", "float16", "bfloat16", "int64", "int32", "bool")
 
 
+def pasts(text: str) -> int | tuple[int, ...]:
+    """Return the tokens in a cache, or in those of several sequences: '512,4096'."""
+    found = tuple(count_from_0(word) for word in text.split(","))
+    return found[0] if len(found) == 1 else found
+
+
 def extent(text: str) -> tuple[str, int]:
     """Return (name, extent) of 'words=512'."""
     name, equals, wanted = text.rpartition("=")

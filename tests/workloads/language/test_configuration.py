@@ -124,6 +124,43 @@ def test_a_step_is_executed(name, options):
     assert found.evaluation.ema_bytes == found.evaluation.compulsory_bytes
 
 
+@pytest.mark.parametrize("name", ["grouped", "latent"])
+def test_sequences_of_unequal_lengths_share_the_weights(name):
+    """Each reads its own cache; weights cross once, and the plan of least traffic is executed."""
+    import cocco
+    from simulator import Accelerator, KiB
+    from simulator.execution import verify
+
+    model, pasts = decoder_of(TINY[name]), (5, 20, 0, 9)
+    network = step(name, model, "decode", past=pasts, layers=1)
+    alone = [step(name, model, "decode", past=past, layers=1) for past in pasts]
+    assert network.name == f"{name}_decode_past5-20-0-9_layers1"
+    caches = [tensor.elements for each in alone for tensor in each.inputs if tensor.kind == "cache"]
+    assert sorted(tensor.elements for tensor in network.inputs if tensor.kind == "cache") == sorted(caches)
+    if name == "latent":  # 4 tokens use more experts than one; dense layers are the same
+        assert network.weight_bytes == alone[0].weight_bytes
+        products = sum(layer.macs for layer in network.layers if layer.op == "matmul")
+        assert network.macs == 4 * network.weight_bytes + products
+    chip = Accelerator(shared_buffer=4 * KiB)
+    found = cocco.partition(network, chip, metric="ema")
+    assert verify(network, found.plan, chip).verified
+    assert found.evaluation.ema_bytes == found.evaluation.compulsory_bytes
+    serving = found.evaluation.serving
+    assert (serving.new_tokens, serving.sequences, serving.positions) == (1, 4, 21)
+    assert serving.cache_bytes == sum(caches) + 4 * sum(model.layers[0].mixer.cache_widths.values())
+
+
+def test_one_sequence_in_a_list_is_that_sequence():
+    model = decoder_of(TINY["grouped"])
+    assert step("m", model, "decode", past=[20]) == step("m", model, "decode", past=20)
+    with pytest.raises(NetworkError, match="several sequences are for the phase decode"):
+        step("m", model, past=(1, 2))
+    with pytest.raises(NetworkError, match="has past -1"):
+        step("m", model, "decode", past=(1, -1))
+    with pytest.raises(NetworkError, match="2 sequences in a state space"):
+        step("m", decoder_of(TINY["state"]), "decode", past=(1, 2))
+
+
 def test_types_are_those_of_the_file(tmp_path):
     content = PUBLISHED["openai/gpt-oss-20b"][1]
     assert workloads.load(_file(tmp_path, content), layers=1).has_paper_types

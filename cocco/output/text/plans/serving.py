@@ -46,9 +46,10 @@ def _speed(serving: Serving) -> tuple[str, str]:
 
 
 def _cache(serving: Serving) -> str:
-    size = SIZE.text(serving.cache_bytes)
-    whose = f" of {serving.sequences:,} sequences" if serving.sequences > 1 else ""
-    return f"{size}{whose} at {_counted(serving.positions, 'position')}" if serving.positions else f"{size}{whose}"
+    size, at = SIZE.text(serving.cache_bytes), _counted(serving.positions, "position")
+    if serving.sequences > 1:
+        return f"{size} of {serving.sequences:,} sequences" + (f", the longest of {at}" if serving.positions else "")
+    return f"{size} at {at}" if serving.positions else size
 
 
 def _rate(value: float) -> str:
