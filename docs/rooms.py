@@ -20,6 +20,7 @@ ROOMS = (
     "workloads.files",
     "workloads.network.layers",
     "workloads.network",
+    "workloads.language",
     "workloads.zoo",
     "workloads.importing.views",
     "workloads.importing.values",

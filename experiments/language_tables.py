@@ -12,12 +12,13 @@ import pandas
 import cocco
 import workloads
 from experiments.tables import markdown, reference
-from simulator import Accelerator, KiB, MiB
+from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate
 from simulator.execution import verify
 from simulator.model.layer.least_room import least_room
 from simulator.model.pricing import PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from workloads.network.builder import Builder
+from workloads.network.decoding import SelfAttention
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
 
@@ -28,6 +29,16 @@ ATTENTION = ("gpt2", "llama3_8b")
 ACCELFORGE = {
     4: 303_562_752, 16: 103_809_024, 64: 28_311_552, 128: 15_728_640, 256: 9_437_184, 512: 6_291_456,
 }  # fmt: skip
+#: Llama 3 8B: GB/s, MB of buffer and PE array (64 lanes in a PE, two for 16 bits, at 1 GHz: its TFLOPS) of three
+#: machines by their makers' data, bits of weights, and the tokens per second measured there with llama.cpp in May 2024,
+#: in decode and in a prompt, 1,024 tokens (GPU-Benchmarks-on-LLM-Inference of XiongjieDai: 8B F16, and Q4_K_M, whose
+#: 4.58 GiB are 5 bits for a weight)
+MEASURED = {
+    "LPDDR4X (M1, 7 cores)": (68.25, 8, (4, 9), 5, 9.72, 87.26),
+    "LPDDR5 (M2 Ultra, 76 cores)": (800, 48, (17, 25), "fp16", 36.25, 1202.74),
+    "GDDR6X (RTX 4090)": (1008, 72, (40, 64), "fp16", 54.34, 9056.26),
+}
+MEASURED_LENGTH = 1024
 LENGTH, KILOBYTES = 2048, (16, 64, 256, 512, 1024, 2048, 4096, 8192)  #: of attention alone: tokens, one buffer
 
 
@@ -92,13 +103,38 @@ def beside_accelforge() -> str:
     return markdown(heads, rows)
 
 
+def beside_measured() -> str:
+    """Return tokens per second and the time to the first token of Llama 3 8B beside what was measured elsewhere."""
+    rows = []
+    for machine, (rate, buffer, (pe_rows, pe_columns), weights, decode, prompt) in MEASURED.items():
+        technology = Technology(dram_channels=1, channel_gb_per_s=rate, pe_rows=pe_rows, pe_columns=pe_columns)
+        chip = Accelerator(shared_buffer=buffer * MiB, technology=technology)
+        bits = {"weights": weights, "activations": "fp16", "cache": "fp16"}
+        step = workloads.load("llama3_8b", phase="decode", past=MEASURED_LENGTH).retyped(bits)
+        first = workloads.load("llama3_8b", length=MEASURED_LENGTH, layers=1).retyped(bits)
+        token = evaluate(step, Partition.layerwise(step), chip).serving
+        layer = cocco.partition(first, chip, metric="latency-sum").evaluation.serving
+        assert token is not None and layer is not None, "they are language models"
+        seconds = layer.whole.seconds
+        rows.append([
+            machine, f"{rate:,g}", f"{pe_rows * pe_columns * 64 / 1000:,.1f}", f"{weights}",
+            f"{token.tokens_per_s:.1f} ({token.bound})", f"{decode:.1f}", f"{decode / token.tokens_per_s:.2f}",
+            f"{1000 * seconds:,.0f} ({layer.bound})", f"{1000 * MEASURED_LENGTH / prompt:,.0f}",
+            f"{seconds * prompt / MEASURED_LENGTH:.2f}",
+        ])  # fmt: skip
+    heads = [
+        "memory", "GB/s", "TFLOPS", "weights", "tokens/s", "measured", "of it", "first token, ms", "measured", "of it",
+    ]  # fmt: skip
+    return markdown(heads, rows)
+
+
 def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str, sum_bits: int = 32) -> int:
     """Return the least bytes across DRAM of the attention of one layer, LENGTH tokens: proved, executed."""
-    model = DECODERS[name]
-    width = model.head_width or model.width // model.heads
+    model = DECODERS[name].decoder.layers[0].mixer
+    assert isinstance(model, SelfAttention), "built-in models have no other"
     b = Builder(f"{name}_attention")
     query, keys, values = (
-        b.input(part, LENGTH, 1, count * width)
+        b.input(part, LENGTH, 1, count * model.head_width)
         for part, count in (("q", model.heads), ("k", model.key_heads), ("v", model.key_heads))
     )
     if attention == "blocks":
@@ -160,7 +196,16 @@ def _energy(table: pandas.DataFrame, steps: list[str]) -> str:
     return markdown([*steps, *(f"{size:,} KB" for size in sizes)], rows)
 
 
-TABLES = (parameters, plans, attention_needs, attention_traffic, beside_accelforge, prefill_energy, decode_energy)
+TABLES = (
+    parameters,
+    plans,
+    attention_needs,
+    attention_traffic,
+    beside_accelforge,
+    beside_measured,
+    prefill_energy,
+    decode_energy,
+)
 
 
 if __name__ == "__main__":

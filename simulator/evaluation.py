@@ -24,6 +24,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
 from simulator.subgraph_cost import Infeasible, KeptTensor, SubgraphCost, costs_text, subgraph_cost
 from simulator.timing import Simulation, simulate
+from simulator.timing.serving import Serving, serving_of
 from simulator.units import ENERGY
 from workloads.display import html
 from workloads.errors import check_type
@@ -142,6 +143,16 @@ class Evaluation:
         """The same of latency_executed_cycles."""
         return self._utilization(self.latency_executed_cycles)
 
+    @cached_property
+    def serving(self) -> Serving | None:
+        """What a step of a language model means to its users; None for any other network, or if it cannot run."""
+        if not self.fits or self.source is None:
+            return None
+        return serving_of(
+            self.source[0], self.accelerator, self.latency_executed_cycles, self.compute_cycles, self.ema_bytes,
+            self.compulsory_bytes, self.energy_pj,
+        )  # fmt: skip
+
     def _utilization(self, cycles: float) -> float:
         assert self.source is not None, "evaluate() made it"
         return self.accelerator.utilization(self.source[0].macs, cycles)
@@ -202,6 +213,7 @@ class Evaluation:
             "subgraphs": [cost.to_json() for cost in self.subgraphs],
             **kept,
             **({"experts": experts} if (experts := self._experts()) else {}),
+            **({"serving": self.serving.to_json()} if self.serving is not None else {}),
             **({"memory": self.accelerator.memory_json()} if self.accelerator.has_tables else {}),
             **({"chip": self.accelerator.chip_json()} if self.accelerator.technology.logic else {}),
         }

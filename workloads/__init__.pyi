@@ -7,6 +7,10 @@ from workloads.loading import load as load
 from workloads.loading import names as names
 from workloads.loading import save as save
 from workloads.network.builder import Builder as Builder
+from workloads.network.decoding import FeedForward as FeedForward
+from workloads.network.decoding import LatentAttention as LatentAttention
+from workloads.network.decoding import SelfAttention as SelfAttention
+from workloads.network.decoding import StateSpace as StateSpace
 from workloads.network.layers.frames import Frames as Frames
 from workloads.network.layers.layer import Concat as Concat
 from workloads.network.layers.layer import Layer as Layer

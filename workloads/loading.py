@@ -9,9 +9,11 @@ import os
 from collections.abc import Callable
 from difflib import get_close_matches
 from importlib import import_module
+from pathlib import Path
 from typing import Any, Literal, get_args
 
-from workloads.errors import NetworkError, shown
+from workloads.errors import FileFormatError, NetworkError, shown
+from workloads.files import read_mapping
 from workloads.network.network import Network, check_network
 from workloads.network.rewriting.in_blocks import Attention, attention_in_blocks
 
@@ -76,18 +78,20 @@ def names() -> tuple[str, ...]:
 
 
 def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", **options: Any) -> Network:
-    """Return a built-in network, or the one in a file (layer-graph/1 or ONNX).
+    """Return a built-in network, or the one in a file (layer-graph/1, ONNX, or the config.json of a language model).
 
     Parameters
     ----------
     name_or_path : str or PathLike
-        One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it.
+        One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it. Or model.py:make_model:
+        a torch.nn.Module that a file of yours has, or a function in it that makes one; the file is imported.
     attention : {"layers", "blocks"}
         As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
         Those of the network's function, such as `version="1.5"` or `phase="decode"`, `length=1`, `past=4096`,
         `layers=2` of a language model, or of the reader of ONNX files, such as `unsupported="passthrough"`
-        (workloads.importing.onnx.file.read).
+        (workloads.importing.onnx.file.read); of a module `inputs=[((1, 3, 224, 224), None)]`, shape and type of each
+        argument, such as "int64" (None: as its parameters).
 
     Returns
     -------
@@ -124,21 +128,40 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
         return _build(source, options)
     if source.lower().endswith(".onnx"):
         return _read_onnx(source, options)
+    if is_python(source):
+        return _read_python(source, options)
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     if not source.lower().endswith(".json") and not any(separator in source for separator in separators):
         close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise NetworkError(
             f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of "
-            ".json and .onnx files"
+            ".json and .onnx files, and model.py:make_model"
         )
-    if options:
-        raise NetworkError(
-            f"{source}: takes no option {next(iter(options))!r}; only built-in networks take more than attention"
-        )
-    from workloads.importing.layer_graph.files import read
+    try:
+        return _of_mapping(source, read_mapping(source), options)
+    except FileFormatError as error:
+        raise NetworkError(str(error)) from None
+    except NetworkError as error:
+        raise NetworkError(f"{source}: {error}") from None
 
-    return read(source)
+
+def _of_mapping(path: str, content: dict[str, Any], options: dict[str, Any]) -> Network:
+    """Return the network that a file describes, or the step of the language model whose configuration it is."""
+    from workloads.importing.layer_graph.files import decode
+    from workloads.language.configuration import decoder_of, is_configuration
+    from workloads.language.step import OPTIONS, step
+
+    if is_configuration(content):
+        for option in options:
+            if option not in OPTIONS:
+                raise NetworkError(f"takes no option {option!r}; a language model has {', '.join(OPTIONS)}, attention")
+        name = Path(path).stem
+        return step(content["model_type"] if name == "config" else name, decoder_of(content), **options)
+    if options:
+        rule = "only built-in networks and configurations of language models take more than attention"
+        raise NetworkError(f"takes no option {next(iter(options))!r}; {rule}")
+    return decode(content)
 
 
 def save(network: Network, path: str | os.PathLike[str]) -> None:
@@ -210,6 +233,22 @@ def from_torch(
     from workloads.importing.torch.module import read_module
 
     return read_module(module, example_inputs, name, unsupported)
+
+
+def is_python(source: str) -> bool:
+    """Return whether a network is named as what a file or module of Python has: model.py:make_model."""
+    home, colon, name = source.rpartition(":")
+    return bool(colon) and name.isidentifier() and (home.endswith(".py") or home.replace(".", "_").isidentifier())
+
+
+def _read_python(source: str, options: dict[str, Any]) -> Network:
+    known = ("inputs", "unsupported")
+    for option in options:
+        if option not in known:
+            raise NetworkError(f"{source}: takes no option {option!r}; a module has {', '.join(known)}, attention")
+    from workloads.importing.torch.named import read_named
+
+    return read_named(source, **options)
 
 
 def _read_onnx(path: str, options: dict[str, Any]) -> Network:

@@ -16,7 +16,7 @@ from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
-from workloads.network.layers.types import Experts
+from workloads.network.decoding import SelfAttention
 from workloads.zoo.encoders import ENCODERS
 from workloads.zoo.language import DECODERS
 
@@ -47,14 +47,13 @@ def by_hand(name: str, phase: str) -> dict[str, int]:
         front = 0 if name == "bert_base" else 3 * 80 * width + 3 * width * width  # two convolutions over 3 frames
         came = new * width if name == "bert_base" else 2 * new * 80
         return {"weights": 12 * width * width + front, "past": 0, "new": 0, "in_out": came + new * width}
-    model = DECODERS[name]
-    width, head = model.width, model.head_width or model.width // model.heads
+    width, (mixer, part, _) = DECODERS[name].decoder.width, DECODERS[name].decoder.layers[0]
+    assert isinstance(mixer, SelfAttention) and part is not None, "built-in models have no other layers"
     before = PAST if phase == "decode" else 0
-    count, active = model.experts
-    used = Experts(count, active).in_use(new) if count else 1
-    keys = model.key_heads * head
-    attention = 2 * width * model.heads * head + 2 * width * keys
-    feed_forward = (3 if model.gated else 2) * width * model.feed_forward * used + width * count
+    used, count = (part.experts.in_use(new), part.experts.count) if part.experts else (1, 0)
+    keys = mixer.key_heads * mixer.head_width
+    attention = 2 * width * mixer.heads * mixer.head_width + 2 * width * keys
+    feed_forward = (3 if part.gated else 2) * width * part.width * used + width * count
     return {
         "weights": attention + feed_forward,
         "past": 2 * before * keys,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -10,10 +11,11 @@ from workloads.importing.notes import weight_notes
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
 from workloads.network.builder import Builder
-from workloads.network.layers.layer import Layer
+from workloads.network.layers.layer import Layer, Note
 from workloads.network.layers.ops import DENSE_OPS
 from workloads.network.network import Network
 
+HALVES = {"float16": "fp16", "bfloat16": "bf16"}  #: types in which a network is priced if all its matrices have them
 MOVERS = ("slice", "rearrange", "concat")  #: layers that the whole may stand for which they are parts of
 
 
@@ -44,6 +46,16 @@ def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     sketch.notes = [note for note in sketch.notes if note.how != "cache" or note.node not in unread]
     notes = [*sketch.notes, *weight_notes(sketch.matrices, uses, sketch.chosen_tables, sketch.read_elements)]
     return replace(builder.build(), notes=tuple(notes))
+
+
+def typed(network: Network, kinds: Counter[str]) -> Network:
+    """Return the network with a note of the types of its stored matrices, in these where all of them have 16 bits."""
+    if not kinds:
+        return network
+    text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
+    name = HALVES.get(next(iter(kinds))) if len(kinds) == 1 else None
+    found = network if name is None else network.retyped(dict.fromkeys(("weights", "activations", "cache"), name))
+    return replace(found, notes=(Note("stored matrices", text, "types"), *found.notes))
 
 
 def check_kept(network: Network, sketch: Sketch, wanted: Mapping[str, str]) -> None:

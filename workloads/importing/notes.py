@@ -24,9 +24,11 @@ HOW = {
     "bags": "sums of rows that an input chooses: bags of even extents, for offsets are numbers of an input",
     "batch": "read as a batch of 1",
     "extent": "a symbolic extent that was given, or a batch of 1",
-    "types": "the types of the file; bytes are counted at one byte an element",
+    "types": "the types of the file; 16 bits are priced as such if all have them, else one byte an element",
     "in blocks": "an attention in one layer, which passes by keys and values in blocks (rewriting/in_blocks.py)",
     "in layers": "an attention that stays as it is where others are in blocks, and why",
+    "sequences": "so many of them, of unequal lengths, one below the other: weights are loaded once for all",
+    "part": "the first layers of a language model, which has them so often; its norm and head are left out",
     "advice": "what may be meant instead",
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from workloads.errors import NetworkError, shown
+from workloads.network.decoding import FeedForward, Mixer, add_decoder_layer
 from workloads.network.layers.attention import positions_of
 from workloads.network.layers.frames import Frames
 from workloads.network.layers.layer import Layer
@@ -265,6 +266,35 @@ class Builder(Written):
             Layer(name, "attention", sources, height, width, channels, inner, groups=heads,
                   whole=tuple(range(1, len(sources))), operand_heads=own, keys=positions_of(found[0]))
         )  # fmt: skip
+
+    def decoder_layer(
+        self,
+        name: str,
+        source: str,
+        mixer: Mixer,
+        feed_forward: FeedForward | None = None,
+        past: int | Sequence[int] = 0,
+        norms_after: bool = False,
+    ) -> str:
+        """Add a layer of a language model: norm, mixer and residual sum, then norm, feed-forward part and residual sum.
+
+        mixer: SelfAttention, LatentAttention or StateSpace, what mixes positions. past: rows of its cache, model inputs
+        `name`_k_cache and so on; what the step makes of it is appended. Several pasts: sequences of unequal lengths,
+        whose equally many rows stand one below the other in `source`. norms_after: norms in front of the sums too.
+        Returns the name of the last sum; raises NetworkError where a part does not fit the width of `source`.
+
+        Examples
+        --------
+        >>> from workloads import Builder, FeedForward, SelfAttention
+        >>> b = Builder("step")
+        >>> _ = b.decoder_layer("l1", b.input("x", 1, 1, 64), SelfAttention(4, 2, 16), FeedForward(192), past=100)
+        >>> b.build()
+        Network(step, 15 layers, 62,080 MACs, 49,152 B of weights)
+        """
+        pasts = (past,) if isinstance(past, int) else tuple(past)
+        if not pasts or self.shape(source)[0] % len(pasts):
+            raise NetworkError(f"layer {name!r} has {len(pasts)} pasts; they must divide the rows of {source!r}")
+        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after)
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""

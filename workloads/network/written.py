@@ -6,6 +6,7 @@ Layers with windows, and those of each element, infer their shapes in one place 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from workloads.errors import NetworkError, shown
@@ -63,6 +64,14 @@ class Written:
         self._layers.append(layer)
         self._shapes[layer.name] = (layer.height, layer.width, layer.channels)
         return layer.name
+
+    def append_to_cache(self, name: str) -> str:
+        """Let the rows of a layer be appended to a cache in DRAM, whoever reads them; returns its name."""
+        at = next((i for i, layer in enumerate(self._layers) if layer.name == name), None)
+        if at is None:
+            raise NetworkError(f"network {self.name!r} has no layer {shown(name)} so far whose rows could be appended")
+        self._layers[at] = replace(self._layers[at], appended=True)
+        return name
 
     def build(self) -> Network:
         """Return the network; the builder can go on afterwards."""

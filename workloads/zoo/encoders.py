@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workloads.language.step import option
 from workloads.network.builder import Builder
 from workloads.network.network import Network
-from workloads.zoo.language import option
 from workloads.zoo.transformer import attended
 
 

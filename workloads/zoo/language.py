@@ -1,178 +1,81 @@
-"""Decoder-only language models, prefill and decode, from public configurations (widths, heads, layers are facts).
-
-A step reads `length` new tokens (their embedding rows: a gather loads no table) after `past` earlier ones, whose keys
-and values are model inputs, and appends a row of each to the cache for every new token. Prefill has no past unless
-told, and its head reads the last position; decode has one new token unless told (more: speculation), and its head reads
-all.
-
-Attention is computed in full: a mask saves no work. Bias, activation functions, rotary embeddings, soft caps and the
-choice of experts are hidden in the pipeline, as bias is in the paper. A router's weights are one number for a token.
-"""
+"""The best known decoder-only language models, from what their public configurations say (facts)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Literal, get_args
+from typing import Any, NamedTuple
 
-from workloads.errors import NetworkError, shown
-from workloads.network.builder import Builder
-from workloads.network.layers.types import Experts
+from workloads.language.configuration import decoder_of
+from workloads.language.decoder import Decoder
+from workloads.language.step import step
 from workloads.network.network import Network
 
-Phase = Literal["prefill", "decode"]
-MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
-LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
 
+class Published(NamedTuple):
+    """A model as it is published; configuration: the keys of its config.json that say its shape."""
 
-@dataclass(frozen=True)
-class Decoder:
-    """Widths of a decoder-only model. source: the public configuration; published: its parameters there."""
+    source: str  #: the repository
+    published: int  #: parameters that its page counts
+    configuration: dict[str, Any]
 
-    source: str
-    published: int
-    layers: int
-    width: int
-    heads: int
-    key_heads: int
-    feed_forward: int
-    vocabulary: int
-    head_width: int = 0  #: 0: width / heads
-    gated: bool = True  #: three matrices of a feed-forward layer, not two
-    tied: bool = False  #: the head is the embedding
-    positions: int = 0  #: learned, in a table
-    experts: tuple[int, int] = (0, 0)  #: how many, and for each token
-    norms_after: bool = False  #: in addition to those before
-    window: int = 0  #: positions that every other layer looks back at most, the first one among them; 0: all
+    @property
+    def decoder(self) -> Decoder:
+        """Its layers and widths."""
+        return decoder_of(self.configuration)
+
+    @property
+    def layers(self) -> int:
+        """How many there are."""
+        return len(self.decoder.layers)
 
     @property
     def not_loaded(self) -> int:
-        """Parameters of tables that are gathered from, and belong to no layer."""
-        return self.width * ((0 if self.tied else self.vocabulary) + self.positions)
+        """Parameters of tables that are gathered from."""
+        return self.decoder.not_loaded
 
 
-#: the configuration is config.json of the repository named, parameters are those that its page counts
+def _keys(
+    family: str, width: int, layers: int, heads: int, key_heads: int, between: int, vocabulary: int
+) -> dict[str, Any]:
+    return {
+        "model_type": family, "hidden_size": width, "num_hidden_layers": layers, "num_attention_heads": heads,
+        "num_key_value_heads": key_heads, "intermediate_size": between, "vocab_size": vocabulary,
+    }  # fmt: skip
+
+
 DECODERS = {
-    "gpt2": Decoder(
-        "openai-community/gpt2", 124_439_808, 12, 768, 12, 12, 3072, 50257, gated=False, tied=True, positions=1024
+    "gpt2": Published(
+        "openai-community/gpt2", 124_439_808,
+        {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257},
     ),
-    "llama3_8b": Decoder("meta-llama/Meta-Llama-3-8B", 8_030_261_248, 32, 4096, 32, 8, 14336, 128256),
-    "llama3_70b": Decoder("meta-llama/Meta-Llama-3-70B", 70_553_706_496, 80, 8192, 64, 8, 28672, 128256),
-    "qwen2_5_7b": Decoder("Qwen/Qwen2.5-7B", 7_615_616_512, 28, 3584, 28, 4, 18944, 152064),
-    "mistral_7b": Decoder("mistralai/Mistral-7B-v0.3", 7_248_023_552, 32, 4096, 32, 8, 14336, 32768),
-    "mixtral_8x7b": Decoder(
-        "mistralai/Mixtral-8x7B-v0.1", 46_702_792_704, 32, 4096, 32, 8, 14336, 32000, experts=(8, 2)
+    "llama3_8b": Published(
+        "meta-llama/Meta-Llama-3-8B", 8_030_261_248, _keys("llama", 4096, 32, 32, 8, 14336, 128256)
     ),
-    "gemma2_9b": Decoder(
-        "google/gemma-2-9b", 9_241_705_984, 42, 3584, 16, 8, 14336, 256000, head_width=256, tied=True,
-        norms_after=True, window=4096,
+    "llama3_70b": Published(
+        "meta-llama/Meta-Llama-3-70B", 70_553_706_496, _keys("llama", 8192, 80, 64, 8, 28672, 128256)
     ),
+    "qwen2_5_7b": Published("Qwen/Qwen2.5-7B", 7_615_616_512, _keys("qwen2", 3584, 28, 28, 4, 18944, 152064)),
+    "mistral_7b": Published(
+        "mistralai/Mistral-7B-v0.3", 7_248_023_552, _keys("mistral", 4096, 32, 32, 8, 14336, 32768)
+    ),
+    "mixtral_8x7b": Published(
+        "mistralai/Mixtral-8x7B-v0.1", 46_702_792_704,
+        _keys("mixtral", 4096, 32, 32, 8, 14336, 32000) | {"num_local_experts": 8, "num_experts_per_tok": 2},
+    ),
+    "gemma2_9b": Published("google/gemma-2-9b", 9_241_705_984, _keys("gemma2", 3584, 42, 16, 8, 14336, 256000)),
 }  # fmt: skip
 
 
-def decoder(
-    name: str,
-    phase: Phase = "prefill",
-    length: int | None = None,
-    past: int | None = None,
-    layers: int | None = None,
-) -> Network:
-    """Return a step of a model; with `layers` the first so many, without norm and head at the end."""
-    return _build(name, phase, length, past, layers)
+def _named(name: str) -> Callable[..., Network]:
+    """Return the function that makes a step of a built-in model; its options are those of `step`."""
+    return partial(step, name, DECODERS[name].decoder)
 
 
-def mixture(
-    name: str,
-    phase: Phase = "prefill",
-    length: int | None = None,
-    past: int | None = None,
-    layers: int | None = None,
-    experts: int | None = None,
-) -> Network:
-    """Return a step of a model with experts; `experts`: how many of a layer are in use, as expected unless told."""
-    return _build(name, phase, length, past, layers, experts)
-
-
-gpt2 = partial(decoder, "gpt2")
-llama3_8b = partial(decoder, "llama3_8b")
-llama3_70b = partial(decoder, "llama3_70b")
-qwen2_5_7b = partial(decoder, "qwen2_5_7b")
-mistral_7b = partial(decoder, "mistral_7b")
-mixtral_8x7b = partial(mixture, "mixtral_8x7b")
-gemma2_9b = partial(decoder, "gemma2_9b")
-
-
-def _build(
-    name: str, phase: Phase, length: int | None, past: int | None, layers: int | None, experts: int | None = None
-) -> Network:
-    model = DECODERS[name]
-    if phase not in get_args(Phase):
-        raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
-    is_decode = phase == "decode"
-    new = option(name, "length", length, 1, MAX_LENGTH, 1 if is_decode else LENGTH)
-    before = option(name, "past", past, 0, MAX_LENGTH, PAST if is_decode else 0)
-    count = option(name, "layers", layers, 1, model.layers, model.layers)
-    mixed = _experts(name, model, experts)
-    said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", past)) if value]
-    said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
-    b = Builder("_".join([name, *said]))
-    x = b.input("tokens", new, 1, model.width)
-    for i in range(1, count + 1):
-        x = _feed_forward(b, model, f"l{i}", _attention(b, model, f"l{i}", x, before, i), mixed)
-    if layers is None:
-        x = b.layernorm("norm", x)
-        if is_decode:
-            b.fc("head", x, model.vocabulary)
-        else:
-            b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    return b.build()
-
-
-def option(name: str, what: str, value: object, least: int, most: int, default: int) -> int:
-    """Return the value of an option, or what it is by default; raises NetworkError where it is no such integer."""
-    if value is None:
-        return default
-    if type(value) is not int or not least <= value <= most:
-        raise NetworkError(f"network {name!r} has {what} {shown(value)}; it must be an integer from {least} to {most}")
-    return value
-
-
-def _experts(name: str, model: Decoder, used: int | None) -> Experts | None:
-    count, active = model.experts
-    if used is not None:
-        option(name, "experts", used, active, count, count)
-    return Experts(count, active, used) if count else None
-
-
-def _attention(b: Builder, model: Decoder, name: str, x: str, past: int, layer: int) -> str:
-    """Normalisation, grouped queries over the cache and the new rows, residual sum."""
-    width = model.head_width or model.width // model.heads
-    y, keys = b.layernorm(f"{name}_norm1", x), model.key_heads * width
-    query = b.fc(f"{name}_q", y, model.heads * width)
-    if model.window and layer % 2:
-        past = min(past, model.window - 1)
-    second = {}
-    for part in "kv":
-        rows = [b.input(f"{name}_{part}_cache", past, 1, keys, kind="cache")] if past else []
-        second[part] = [*rows, b.fc(f"{name}_{part}", y, keys, appended=True)]
-    heads, own = model.heads, model.key_heads
-    scores = b.matmul(f"{name}_scores", query, second["k"], heads, transpose=True, operand_heads=own)
-    weights = b.softmax(f"{name}_softmax", scores)
-    context = b.matmul(f"{name}_context", weights, second["v"], heads, operand_heads=own)
-    y = b.fc(f"{name}_out", context, model.width)
-    return b.add(f"{name}_add1", [b.layernorm(f"{name}_norm1b", y) if model.norms_after else y, x])
-
-
-def _feed_forward(b: Builder, model: Decoder, name: str, x: str, experts: Experts | None) -> str:
-    """Normalisation, two or three matrices (of several experts), residual sum."""
-    y = b.layernorm(f"{name}_norm2", x)
-    features = model.feed_forward * (experts.active if experts else 1)
-    up = b.fc(f"{name}_up", y, features, experts=experts)
-    if model.gated:
-        parts = [b.fc(f"{name}_gate", y, features, experts=experts), up]
-        if experts:
-            chosen = b.softmax(f"{name}_choice", b.fc(f"{name}_router", y, experts.count))
-            parts.append(b.slice(f"{name}_weight", chosen, 1))
-        up = b.mul(f"{name}_mul", parts)
-    y = b.fc(f"{name}_down", up, model.width, experts=experts)
-    return b.add(f"{name}_add2", [b.layernorm(f"{name}_norm2b", y) if model.norms_after else y, x])
+gpt2 = _named("gpt2")
+llama3_8b = _named("llama3_8b")
+llama3_70b = _named("llama3_70b")
+qwen2_5_7b = _named("qwen2_5_7b")
+mistral_7b = _named("mistral_7b")
+mixtral_8x7b = _named("mixtral_8x7b")
+gemma2_9b = _named("gemma2_9b")

@@ -11,6 +11,7 @@ from typing import Any
 import workloads
 from cocco.output.text.layout.numbers import counted
 from workloads.errors import NetworkError
+from workloads.loading import is_python
 from workloads.network.network import Network
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
 
@@ -36,13 +37,16 @@ def _read(name: str, options: Namespace) -> Network:
     _check_source(name)
     asked = {key: value for key in STEP_OPTIONS if (value := getattr(options, key, None)) is not None}
     attention = asked.pop("attention", "layers")
-    if not _is_onnx(name):
-        _check_extents(name, options)
+    is_onnx, is_module = _is_onnx(name), is_python(name)
+    _check_imported(name, options)
+    if not is_onnx and not is_module:
         return workloads.load(name, attention=attention, **asked)
     if asked:
-        raise NetworkError(f"{name}: takes no option {next(iter(asked))!r}; only language models that are built in do")
-    extents = dict(getattr(options, "extents", None) or [])
-    network = workloads.load(name, attention=attention, unsupported=options.unsupported, extents=extents)
+        raise NetworkError(
+            f"{name}: takes no option {next(iter(asked))!r}; only language models by name or config.json do"
+        )
+    how = {"inputs": options.inputs or ()} if is_module else {"extents": dict(options.extents or [])}
+    network = workloads.load(name, attention=attention, unsupported=options.unsupported, **how)
     _say_batches(network)
     passed = [note for note in network.notes if note.how == "passed"]
     if passed:
@@ -65,7 +69,7 @@ def _say_attention(network: Network, options: Namespace) -> None:
 
 def _check_source(name: str) -> None:
     """Refuse a path that is no file of a network."""
-    if os.sep in name and not Path(name).suffix and not Path(name).is_file():
+    if os.sep in name and not Path(name).suffix and not is_python(name) and not Path(name).is_file():
         what = "is a folder" if Path(name).is_dir() else "is not there"
         raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
 
@@ -74,14 +78,16 @@ def _is_onnx(name: str) -> bool:
     return name.lower().endswith(".onnx")
 
 
-def _check_extents(name: str, options: Namespace) -> None:
-    """Refuse what only ONNX files have where no network of the command line is one: names of extents, operators."""
-    given = getattr(options, "extents", None)
-    is_onnx = any(_is_onnx(each) for each in getattr(options, "networks", None) or [name])
-    if given and not is_onnx:
+def _check_imported(name: str, options: Namespace) -> None:
+    """Refuse what only files of one kind have where no network of the command line is one."""
+    names = getattr(options, "networks", None) or [name]
+    is_onnx, is_module = any(map(_is_onnx, names)), any(map(is_python, names))
+    if (given := getattr(options, "extents", None)) and not is_onnx:
         word = "=".join(str(each) for each in given[0])
         raise NetworkError(f"{name}: takes no --extent {word}; only ONNX files have extents with names")
-    if getattr(options, "unsupported", "error") != "error" and not is_onnx:
+    if getattr(options, "inputs", None) and not is_module:
+        raise NetworkError(f"{name}: takes no --input; only modules of your own file do, such as model.py:make_model")
+    if getattr(options, "unsupported", "error") != "error" and not is_onnx and not is_module:
         raise NetworkError(f"{name}: takes no --unsupported {options.unsupported}; only ONNX files have such operators")
 
 

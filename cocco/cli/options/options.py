@@ -15,7 +15,10 @@ from cocco.problem.names import Count, Keep
 from simulator.metrics import METRIC_NAMES
 
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
-NETWORK_HELP = "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json) or ONNX file (.onnx)"
+NETWORK_HELP = (
+    "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
+    "language model, or of an ONNX file (.onnx), or model.py:make_model, a PyTorch module that a file of yours makes"
+)
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
     "every layer alone"
@@ -44,26 +47,35 @@ def add_unsupported(parser: Parser) -> None:
     """Add what becomes of operators of an ONNX file that are not understood."""
     parser.add_argument(
         "--unsupported", choices=("error", "passthrough"), default="error",
-        help="operators of an ONNX file that are not understood: an error (default), or they pass their input on",
+        help="operators of an ONNX file or a module that are not understood: an error (default), or they pass their "
+        "input on",
     )  # fmt: skip
     parser.add_argument(
         "--extent", type=values.extent, action="append", metavar="NAME=N", dest="extents",
         help="a symbolic extent of an ONNX file, by its name, or by input and axis (ids.1=512); may be repeated; those "
         "of batches are 1 unless given",
     )  # fmt: skip
+    parser.add_argument(
+        "--input", type=values.argument, action="append", metavar="N,N,...[:TYPE]", dest="inputs",
+        help="of model.py:make_model: the shape of an argument, in their order, such as 1,3,224,224 or 1,128:int64; "
+        "without a type that of the parameters",
+    )  # fmt: skip
     add_language(parser)
 
 
 def add_language(parser: Parser) -> None:
-    """Add the options that select the step of a built-in language model."""
-    group = parser.add_argument_group("language models (built-in ones)")
+    """Add the options that select the step of a language model."""
+    group = parser.add_argument_group("language models (built in, or their config.json)")
     group.add_argument(
         "--phase", choices=("prefill", "decode"),
         help="prefill (default): the whole prompt; decode: the next token, after those in the cache",
     )  # fmt: skip
     group.add_argument("--length", type=values.count, metavar="N", help="new tokens; default: 512, and 1 in decode")
     group.add_argument(
-        "--past", type=values.count_from_0, metavar="N", help="tokens in the cache; default: 0, and 1024 in decode"
+        "--past",
+        type=values.pasts,
+        metavar="N[,N...]",
+        help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     parser.add_argument(

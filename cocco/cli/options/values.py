@@ -122,12 +122,30 @@ def _whole(text: str, low: int, high: int) -> int:
     return int(text)
 
 
+ARGUMENT_TYPES = ("float32", "float16", "bfloat16", "int64", "int32", "bool")
+
+
+def pasts(text: str) -> int | tuple[int, ...]:
+    """Return the tokens in a cache, or in those of several sequences: '512,4096'."""
+    found = tuple(count_from_0(word) for word in text.split(","))
+    return found[0] if len(found) == 1 else found
+
+
 def extent(text: str) -> tuple[str, int]:
     """Return (name, extent) of 'words=512'."""
     name, equals, wanted = text.rpartition("=")
     if not equals or not name:
         raise ArgumentTypeError(f"an extent is NAME=N, such as words=512; got {text!r}")
     return name, _whole(wanted, 1, 2**20)
+
+
+def argument(text: str) -> tuple[tuple[int, ...], str | None]:
+    """Return the shape of '1,3,224,224', and the type of '1,128:int64', None where it has none."""
+    shape, colon, kind = text.partition(":")
+    if not re.fullmatch("[0-9]{1,7}(,[0-9]{1,7})*", shape) or (colon and kind not in ARGUMENT_TYPES):
+        known = ", ".join(ARGUMENT_TYPES)
+        raise ArgumentTypeError(f"an input is its extents, such as 1,3,224,224 or 1,128:int64 ({known}); got {text!r}")
+    return tuple(map(int, shape.split(","))), kind or None
 
 
 def bits(text: str) -> dict[str, int | str]:

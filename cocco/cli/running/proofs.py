@@ -37,11 +37,13 @@ def _as_read(options: Namespace) -> list[str]:
     words = []
     for key in STEP_OPTIONS:
         if (value := getattr(options, key, None)) is not None:
-            words += [flag(key), str(value)]
+            words += [flag(key), ",".join(map(str, value)) if isinstance(value, tuple) else str(value)]
     if getattr(options, "bits", None):
         words += ["--bits", ",".join(f"{kind}={bits}" for kind, bits in options.bits.items())]
     for name, extent in getattr(options, "extents", None) or ():
         words += ["--extent", f"{name}={extent}"]
+    for shape, kind in getattr(options, "inputs", None) or ():
+        words += ["--input", ",".join(map(str, shape)) + (f":{kind}" if kind else "")]
     if getattr(options, "unsupported", "error") != "error":
         words += ["--unsupported", options.unsupported]
     return words

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cocco.output.folders.verified.verify_run import CheckedRun
 
 LAYERWISE = "layerwise"
-OF_NETWORK = ("bits", "extents", *STEP_OPTIONS)  #: options that say which network a name means
+OF_NETWORK = ("bits", "extents", "inputs", *STEP_OPTIONS)  #: options that say which network a name means
 
 
 def is_run(text: str) -> bool:
@@ -152,7 +152,9 @@ def check_no_network_option(options: Namespace, where: str) -> None:
     """Refuse options that say which network a name means, where none is named; where: next to what, and why not."""
     for name in OF_NETWORK:
         if getattr(options, name, None) is not None:
-            raise UsageError(f"{'--extent' if name == 'extents' else f'--{name}'} not allowed with {where}")
+            raise UsageError(
+                f"--{name.rstrip('s') if name in ('extents', 'inputs') else name} not allowed with {where}"
+            )
 
 
 def machine_notes(options: Namespace) -> list[str]:

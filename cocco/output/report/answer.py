@@ -18,6 +18,7 @@ from cocco.output.report.words import (
     costs,
     kept_sentence,
     placing_sentence,
+    serving_sentence,
 )
 from cocco.output.text.layout.numbers import capacity, counted, percent
 from cocco.output.text.searches.ranges import changes_text, ends, within_sentence
@@ -126,7 +127,8 @@ def _plan(place: int, plan: ShownPlan) -> str:
     link = f' (<a href="{escape(plan.link)}">{escape(plan.link)}</a>)' if is_link(plan.link) else ""
     words = [f"{costs(plan.machine, network)}{{}}. {alone_sentence(network)}"]
     kept_words = kept_sentence(network) if network.keep else ""
-    words += [said for said in (busy_sentence(network), cores_sentence(network), kept_words) if said]
+    more = serving_sentence(network), busy_sentence(network), cores_sentence(network), kept_words
+    words += [said for said in more if said]
     first = "<p>" + escape(" ".join(words)).replace("{}", link, 1) + "</p>"
     kept = ""
     if network.keep:

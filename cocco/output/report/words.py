@@ -10,6 +10,7 @@ from cocco.output.folders.read.run import Run, RunNetwork
 from cocco.output.text.layout.numbers import counted, counted_as
 from cocco.output.text.plans.evaluation import busy_text, scheme_counts
 from cocco.output.text.plans.hardware import buffers, machine
+from cocco.output.text.plans.serving import serving_lines
 from cocco.output.text.searches.front import shown
 from cocco.output.text.searches.ranges import within_sentence
 from cocco.problem.criteria import CRITERIA
@@ -56,6 +57,12 @@ def busy_sentence(network: RunNetwork) -> str:
     if network.utilization is None or network.utilization_executed is None:
         return ""
     return f"MACs busy: {busy_text(network.utilization, network.utilization_executed)}."
+
+
+def serving_sentence(network: RunNetwork) -> str:
+    """Return what a step of a language model takes, in the words of its users; nothing of other networks."""
+    said = [f"{name}: {text}." for name, text in serving_lines(network.serving)]
+    return " ".join(each[0].upper() + each[1:] for each in said)
 
 
 def kept_sentence(network: RunNetwork) -> str:

@@ -10,6 +10,7 @@ import pytest
 import workloads
 from simulator import Accelerator, MiB, Partition, evaluate
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.configurations import TINY
 from workloads import Builder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -172,3 +173,58 @@ def test_a_malformed_attention_in_a_file_is_one_line(change, words, tmp_path):
     node |= change
     (tmp_path / "one.json").write_text(json.dumps(content))
     assert_malformed(cocco("show", "one.json", folder=tmp_path), words)
+
+
+def test_a_configuration_answers_in_tokens(tmp_path):
+    """Text, JSON, the page of a run, and the run executed again say the same of a step from a config.json."""
+    (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")
+    asked = ("config.json", "--phase", "decode", "--past", 20, "--layers", 1)
+    text = cocco("explore", *asked, "-o", "run", folder=tmp_path).stdout
+    serving = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))["result"]["serving"]
+    assert f"tokens                  {serving['tokens_per_s']:,.0f} tokens/s; a step takes" in text
+    assert "cache                   1.3 KB at 21 positions" in text  # 21 x 2 x 32 bytes
+    assert f"bound by                {serving['bound']}: " in text
+    assert "whole model             2 times this, without norm and head: tokens" in text
+    cocco("report", "run", folder=tmp_path)
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert f"Tokens: {serving['tokens_per_s']:,.0f} tokens/s; a step takes" in page
+    assert "Verified" in cocco("evaluate", "run", "--verify", folder=tmp_path).stdout
+
+
+def test_bandwidth_is_said_of_each_core_and_in_all():
+    """16 bytes in a cycle of 1 GHz for each of 4 cores, unless a file says what all have."""
+    asked = (
+        "evaluate",
+        "gpt2",
+        "--phase",
+        "decode",
+        "--layers",
+        1,
+        "--partition",
+        "layerwise",
+        "--shared-buffer",
+        "1MB",
+    )
+    assert "DRAM bandwidth          16 GB/s; " in cocco(*asked).stdout
+    assert "DRAM bandwidth          64 GB/s in all, 16 for each of 4 cores;" in cocco(*asked, "--cores", 4).stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ({"model_type": "gpt9", "hidden_size": 8}, ["config.json", "'model_type' is 'gpt9'", "known are llama"]),
+        ({"layers": []}, ["config.json", "no key 'format'; a minimal one is", '"op": "conv"']),
+    ],
+)
+def test_a_file_that_is_no_network_is_told_what_one_is(tmp_path, content, words):
+    (tmp_path / "config.json").write_text(json.dumps(content), encoding="utf-8")
+    assert_malformed(cocco("show", "config.json", folder=tmp_path), words)
+
+
+def test_sequences_of_unequal_lengths(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")
+    asked = ("config.json", "--phase", "decode", "--past", "5,20,9", "--layers", 1)
+    text = cocco("explore", *asked, "-o", "run", folder=tmp_path).stdout
+    assert "for each of 3 sequences; a step takes" in text and "of 3 sequences, the longest of 21 positions" in text
+    assert "Verified" in cocco("evaluate", "run", "--verify", folder=tmp_path).stdout
+    assert_malformed(cocco("show", "gpt2", "--past", "5,x"), ["--past", "'x'"])

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from tests.helpers.random_networks import QUICK, networks
 from workloads.errors import NetworkError
-from workloads.importing.layer_graph.files import decode, encode, read
+from workloads.importing.layer_graph.files import decode, encode
+from workloads.loading import load
 
 GRAPH = {
     "format": "layer-graph/1",
@@ -176,7 +177,7 @@ def test_the_message_names_the_file_first(tmp_path):
     path = tmp_path / "broken.json"
     path.write_text(json.dumps(changed("conv", op="conv2d")))
     with pytest.raises(NetworkError) as error:
-        read(path)
+        load(path)
     assert str(error.value).startswith(f"{path}: node 'conv' has unknown op 'conv2d'")
 
 
@@ -197,7 +198,7 @@ def test_a_file_that_is_no_graph_is_named(tmp_path, text, fragment):
     path = tmp_path / "broken.json"
     path.write_text(text)
     with pytest.raises(NetworkError) as error:
-        read(path)
+        load(path)
     message = str(error.value)
     assert message.startswith(f"{path}: ")
     assert fragment in message
@@ -206,10 +207,10 @@ def test_a_file_that_is_no_graph_is_named(tmp_path, text, fragment):
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path):
     with pytest.raises(NetworkError, match="none.json: cannot be read: No such file"):
-        read(tmp_path / "none.json")
+        load(tmp_path / "none.json")
     (tmp_path / "folder.json").mkdir()
     with pytest.raises(NetworkError, match="folder.json: cannot be read: Is a directory"):
-        read(tmp_path / "folder.json")
+        load(tmp_path / "folder.json")
 
 
 def test_a_long_chain_of_nodes_is_no_recursion():

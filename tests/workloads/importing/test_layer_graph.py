@@ -8,7 +8,8 @@ from hypothesis import given
 import workloads
 from tests.helpers.random_networks import QUICK, networks
 from workloads.errors import NetworkError
-from workloads.importing.layer_graph.files import decode, encode, read, write
+from workloads.importing.layer_graph.files import decode, encode, write
+from workloads.loading import load
 from workloads.network.builder import Builder
 from workloads.network.layers.layer import Concat, Layer, Tensor
 from workloads.network.network import Network
@@ -51,7 +52,7 @@ def test_the_built_in_networks_come_back_equal(tmp_path, name):
     network = workloads.load(name)
     path = tmp_path / "network.json"
     write(network, path)
-    assert read(path) == network
+    assert load(path) == network
 
 
 @QUICK

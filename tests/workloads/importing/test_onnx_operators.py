@@ -360,3 +360,17 @@ def test_a_pool_over_time_has_frames(tmp_path):
     (layer,) = found.values()
     assert (layer.op, layer.height, layer.width, layer.channels) == ("maxpool", 12, 3, 4)
     assert (layer.frames.count, layer.frames.kernel, layer.frames.outputs) == (8, 2, 4)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "name"), [((10,), "fp16"), ((16,), "bf16"), ((1,), "int8"), ((10, 1), "int8")], ids=str
+)
+def test_16_bits_are_priced_as_such_where_all_matrices_have_them(tmp_path, kinds, name):
+    g = Graph()
+    y = g.input("x", 1, 16)
+    for kind in kinds:
+        y = g.node("MatMul", y, g.weight(16, 16))
+        g.stored[-1].data_type = kind
+    network = workloads.load(g.save(tmp_path, y))
+    assert network.number_types()["weights"] == network.number_types()["activations"] == (name,)
+    assert network.weight_bytes == len(kinds) * 256 * (1 if name == "int8" else 2)

@@ -56,8 +56,8 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any
 
-from workloads.errors import FileFormatError, NetworkError, shown
-from workloads.files import read_mapping, write_atomic
+from workloads.errors import NetworkError, shown
+from workloads.files import write_atomic
 from workloads.importing.layer_graph.marks import marks_of
 from workloads.importing.layer_graph.reader import read_nodes
 from workloads.network.layers.layer import Layer, Note
@@ -67,18 +67,13 @@ from workloads.network.network import Network
 from workloads.network.rewriting.concats import sources
 
 FORMAT = "layer-graph/1"
-
-
-def read(path: str | PathLike[str]) -> Network:
-    """Return the network in a file; raises NetworkError, one line that names the file, the node and the rule."""
-    try:
-        content = read_mapping(path)
-    except FileFormatError as error:
-        raise NetworkError(str(error)) from None
-    try:
-        return decode(content)
-    except NetworkError as error:
-        raise NetworkError(f"{path}: {error}") from None
+#: a network of one convolution, for a reader whose file is none
+MINIMAL = json.dumps({
+    "format": FORMAT, "name": "one", "nodes": [
+        {"name": "x", "op": "input", "inputs": [], "out_shape": [1, 8, 4, 4]},
+        {"name": "y", "op": "conv", "inputs": ["x"], "out_shape": [1, 8, 4, 4], "in_channels": 8, "kernel": [1, 1]},
+    ]
+})  # fmt: skip
 
 
 def write(network: Network, path: str | PathLike[str]) -> None:
@@ -99,7 +94,7 @@ def decode(content: Mapping[str, Any]) -> Network:
     """Return the network that a layer-graph/1 describes; raises NetworkError where it is malformed."""
     for key in ("format", "name", "nodes"):
         if key not in content:
-            raise NetworkError(f"a network has no key {key!r}; it needs format, name and nodes")
+            raise NetworkError(f"a network has no key {key!r}; a minimal one is {MINIMAL}")
     if content["format"] != FORMAT:
         raise NetworkError(f"a network has format {shown(content['format'])}; this version reads {FORMAT!r}")
     check_name("a network", content["name"])

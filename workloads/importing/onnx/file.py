@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
-from workloads.importing.finishing import finish
+from workloads.importing.finishing import finish, typed
 from workloads.importing.onnx.audit import audited
 from workloads.importing.onnx.declared import (
     LAST_OPERATORS,
@@ -100,12 +100,13 @@ class _Reader:
         self._read_stored(self.graph)
         self._read_inputs()
         self._check_extents()
-        self._note_types()
         for node in ordered(self.graph.node, self.values.keys()):
             self._read_node(node)
         outputs = self._made(self.graph)
         self.sketch.at = "output"
-        return audited(finish(self.sketch, outputs), self.sketch, self.graph, self.values, self.unsupported != "error")
+        is_lenient = self.unsupported != "error"
+        found = audited(finish(self.sketch, outputs), self.sketch, self.graph, self.values, is_lenient)
+        return typed(found, self.kinds)
 
     def _made(self, graph: Any) -> list[Value]:
         """The outputs of the graph, or of a branch."""
@@ -141,12 +142,6 @@ class _Reader:
         if spare:
             known = ", ".join(sorted(self.symbols)) or "none"
             raise NetworkError(f"has no symbolic extent {shown(spare[0])}; it has {known}")
-
-    def _note_types(self) -> None:
-        """Note the types that the file has, for bytes are those of one byte an element."""
-        if self.kinds:
-            text = ", ".join(f"{count} of {kind}" for kind, count in sorted(self.kinds.items()))
-            self.sketch.notes.append(Note("stored matrices", text, "types"))
 
     def _read_inputs(self) -> None:
         readers = readers_of(self.graph.node)

@@ -14,7 +14,7 @@ from typing import Any
 
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.families.moving import expand, reshape
-from workloads.importing.finishing import finish
+from workloads.importing.finishing import finish, typed
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.audit import ReadNodes, audited
 from workloads.importing.torch.call import Answer, TorchCall
@@ -97,12 +97,9 @@ class _Reader:
             elif node.op == "output":
                 outputs = self._outputs(node)
         kinds = Counter(str(each.dtype).removeprefix("torch.") for each in self.program.parameters() if each.ndim > 1)
-        if kinds:
-            text = ", ".join(f"{count} of {kind}" for kind, count in sorted(kinds.items()))
-            self.sketch.notes.append(Note("stored matrices", text, "types"))
         self.sketch.at = "output"
         network = audited(finish(self.sketch, outputs), self.reading, counted, self.unsupported != "error")
-        return self._advised(network)
+        return self._advised(typed(network, kinds))
 
     def _outputs(self, node: Any) -> list[Value]:
         """What the module returns; buffers that it has changed are none of it."""

@@ -19,6 +19,7 @@ from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from simulator.partition.partition import Partition
 from simulator.partition.schemes import CORE_SCHEMES
 from simulator.technology import Technology
+from simulator.timing.serving import Serving
 from workloads.errors import FileFormatError, one_line, shown
 from workloads.network.network import Network
 
@@ -81,6 +82,7 @@ class RunNetwork:
     any_schedule_bound_bytes: float | None = None  #: what any schedule moves at least; None where it is not said
     utilization: float | None = None  #: MACs done of those possible while it computes; None where it is not said
     utilization_executed: float | None = None  #: the same of the executed latency
+    serving: Serving | None = None  #: of a language model
 
 
 @dataclass(frozen=True, eq=False)
@@ -200,8 +202,22 @@ def _network(plan: Reader, weight: float) -> RunNetwork:
     return RunNetwork(
         plan.get("network", str), weight, ema, energy, latency, subgraphs, metric, _keep(plan, subgraphs), saved,
         plan.optional("any_schedule_bound_bytes"), totals.optional("utilization"),
-        totals.optional("utilization_executed"),
+        totals.optional("utilization_executed"), _serving(plan.inner("serving")) if "serving" in plan.content else None,
     )  # fmt: skip
+
+
+def _serving(said: Reader) -> Serving:
+    """Return what a step of a language model means to its users."""
+    whole = {name: said.get(name, int) for name in ("new_tokens", "sequences", "cache_bytes", "positions")}
+    seconds = {
+        name: said.get(name, *NUMBER)
+        for name in ("seconds", "joules", "compute_seconds", "dram_seconds", "least_dram_seconds")
+    }
+    for name, value in {**whole, **seconds}.items():
+        if value < 0 or (not value and name in ("new_tokens", "sequences", "seconds")):
+            raise said.broken(name, "it must be a number above 0")
+    times = None if said.content.get("times") is None else said.get("times", int)
+    return Serving(said.get("is_prompt", bool), **whole, **seconds, times=times)
 
 
 def _keep(plan: Reader, subgraphs: Sequence[RunSubgraph]) -> tuple[RunKept, ...]:

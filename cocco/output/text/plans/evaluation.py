@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cocco.output.text.layout.numbers import capacity_above, counted, percent, table, the_buffers
 from cocco.output.text.plans.hardware import buffers, chip_lines, machine, missed_lines
+from cocco.output.text.plans.serving import serving_lines
 from simulator.subgraph_cost import clipped
 from simulator.units import AREA, ENERGY, POWER, RATE, SIZE, TIME, TRAFFIC
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
@@ -114,14 +115,22 @@ def totals_text(evaluation: Evaluation) -> str:
         f"{TIME.text(evaluation.latency_executed_cycles / clock)} executed "
         f"({evaluation.latency_executed_cycles / evaluation.latency_cycles:.3f}), "
         f"{TIME.text(evaluation.compute_cycles / clock)} computing alone at {clock:g} GHz",
+        *(f"  {name:<24}{text}" for name, text in serving_lines(evaluation.serving)),
         f"  MACs busy               {busy_text(evaluation.utilization, evaluation.utilization_executed)}",
-        f"  DRAM bandwidth          {accelerator.dram_bytes_per_cycle * clock:g} GB/s; computing never waits with "
+        f"  DRAM bandwidth          {bandwidth_text(accelerator)}; computing never waits with "
         f"{RATE.text(evaluation.bandwidth_mean_bytes_per_cycle * clock)} in the mean subgraph, "
         f"{RATE.text(evaluation.bandwidth_peak_bytes_per_cycle * clock)} in the worst case",
         f"  buffer area             {AREA.text(area)} {'of all cores' if accelerator.has_tables else 'at 12 nm'}",
         *_table_lines(evaluation),
         *chip_lines(accelerator),
     ])  # fmt: skip
+
+
+def bandwidth_text(accelerator: Accelerator) -> str:
+    """Return the bandwidth of DRAM: of all cores together, and of each where they are several."""
+    rate = accelerator.dram_bytes_per_cycle * accelerator.technology.clock_ghz
+    each = f" in all, {rate / accelerator.cores:g} for each of {accelerator.cores} cores"
+    return f"{rate:g} GB/s{each if accelerator.cores > 1 else ''}"
 
 
 def busy_text(computing: float, executed: float) -> str:

@@ -1,0 +1,116 @@
+"""A step of a language model in the words of those whom it serves: when the first token comes, and how many follow.
+
+A language model is recognized by its caches: model inputs of that kind, or rows that are appended to one. A step is a
+prompt if it has no cache yet, or if its last layer reads one position of several; otherwise it makes tokens (several at
+once: speculation; then tokens are those computed, whether they are accepted or not).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from simulator.accelerator import Accelerator
+from workloads.network.layers.ops import PRODUCT_OPS
+from workloads.network.network import Network
+
+Bound = Literal["compute", "capacity", "bandwidth"]
+
+
+@dataclass(frozen=True)
+class Serving:
+    """What a step means to its users; seconds as executed, of the whole batch.
+
+    Examples
+    --------
+    >>> import workloads
+    >>> from simulator import Accelerator, MiB, Partition, evaluate
+    >>> step = workloads.load("gpt2", phase="decode", past=1023)
+    >>> found = evaluate(step, Partition.layerwise(step), Accelerator(shared_buffer=MiB)).serving
+    >>> found.bound, found.positions, found.cache_bytes, round(found.tokens_per_s)
+    ('bandwidth', 1024, 18874368, 112)
+    """
+
+    is_prompt: bool
+    new_tokens: int  #: of each sequence
+    sequences: int
+    seconds: float
+    joules: float
+    cache_bytes: int  #: of all sequences, at the end of the step; states among them
+    positions: int  #: of the longest cache of a sequence; 0 where it has a state only
+    compute_seconds: float
+    dram_seconds: float
+    least_dram_seconds: float  #: if weights, inputs and outputs crossed once
+    times: int | None = None  #: how often the layers of the step make up the whole model, where they are a part of it
+
+    @property
+    def tokens_per_s(self) -> float:
+        """Tokens of all sequences in a second."""
+        return self.sequences * self.new_tokens / self.seconds
+
+    @property
+    def joules_per_token(self) -> float:
+        """Energy of one token."""
+        return self.joules / (self.sequences * self.new_tokens)
+
+    @property
+    def bound(self) -> Bound:
+        """What takes longest: computing, or DRAM; with room for everything on chip DRAM might not (capacity)."""
+        if self.compute_seconds >= self.dram_seconds:
+            return "compute"
+        return "capacity" if self.least_dram_seconds < self.compute_seconds else "bandwidth"
+
+    @property
+    def whole(self) -> Serving:
+        """The same for all layers of the model, without its norm and head; itself where nothing is left out."""
+        return self.scaled(self.times or 1)
+
+    def scaled(self, times: int) -> Serving:
+        """Return the same for so many times the layers, one after the other."""
+        seconds = (self.seconds, self.joules, self.compute_seconds, self.dram_seconds, self.least_dram_seconds)
+        scaled, joules, compute, dram, least = (times * each for each in seconds)
+        return Serving(
+            self.is_prompt, self.new_tokens, self.sequences, scaled, joules, times * self.cache_bytes, self.positions,
+            compute, dram, least,
+        )  # fmt: skip
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data, with the figures of the whole model where the step is a part of it."""
+        found = asdict(self) | {
+            "tokens_per_s": self.tokens_per_s, "joules_per_token": self.joules_per_token, "bound": self.bound,
+        }  # fmt: skip
+        return found | ({} if self.times is None else {"whole_model": self.whole.to_json()})
+
+
+def serving_of(
+    network: Network, chip: Accelerator, cycles: float, compute_cycles: float, ema_bytes: float, least_bytes: int,
+    energy_pj: float,
+) -> Serving | None:  # fmt: skip
+    """Return what a step of a language model means to its users; None for any other network."""
+    caches = [i for i, tensor in enumerate(network.tensors) if tensor.kind == "cache"]
+    appended = [i for i, layer in enumerate(network.layers) if layer.appended]
+    rows = next((tensor for tensor in network.inputs if tensor.kind != "cache"), None)
+    if rows is None or not (caches or appended):
+        return None
+    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences")}
+    sequences = told.get("sequences", 1)
+    new = rows.height * rows.width // sequences
+    read_by = [{network.layers[v].op for v in readers} for readers in network.consumers]
+    made = {i for i in appended if network.layers[i].op == "fc"}
+    grown = [i for i in (*caches, *made) if PRODUCT_OPS & read_by[i]]
+    before = max((network.tensors[i].height for i in grown if i in caches), default=0)
+    held = sum(network.tensors[i].size_bytes for i in caches if "add" not in read_by[i])  # a state is replaced
+    second, dram = 1e-9 / chip.technology.clock_ghz, chip.dram_bytes_per_cycle
+    return Serving(
+        not caches or (new > 1 and network.layers[-1].height == 1),
+        new,
+        chip.batch * sequences,
+        cycles * second,
+        energy_pj * 1e-12,
+        chip.batch * (held + sum(network.layers[i].size_bytes for i in appended)),
+        before + new if grown else 0,
+        compute_cycles * second,
+        ema_bytes / dram * second,
+        least_bytes / dram * second,
+        told.get("part"),
+    )

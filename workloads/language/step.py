@@ -1,0 +1,105 @@
+"""A step of a language model: `length` new tokens after `past` earlier ones, as a network.
+
+The embedding rows of the new tokens are its input (a gather loads no table), the caches of earlier ones are model
+inputs, and a row of each is appended for every new token. Prefill has no past unless told, and its head reads the last
+position; decode has one new token unless told (more: speculation), and its head reads all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, get_args
+
+from workloads.errors import NetworkError, shown
+from workloads.language.decoder import Decoder, DecoderLayer
+from workloads.network.builder import Builder
+from workloads.network.layers.layer import Layer, Note
+from workloads.network.network import Network
+
+Phase = Literal["prefill", "decode"]
+MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
+LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
+OPTIONS = ("phase", "length", "past", "layers", "experts")
+
+
+def step(
+    name: str,
+    model: Decoder,
+    phase: Phase = "prefill",
+    length: int | None = None,
+    past: int | Sequence[int] | None = None,
+    layers: int | None = None,
+    experts: int | None = None,
+) -> Network:
+    """Return a step of a model.
+
+    past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
+    layers: the first so many alone, without norm and head at the end. experts: how many of a layer are in use, as
+    expected unless told.
+    """
+    if phase not in get_args(Phase):
+        raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
+    is_decode = phase == "decode"
+    new = option(name, "length", length, 1, MAX_LENGTH, 1 if is_decode else LENGTH)
+    given = tuple(past) if isinstance(past, Sequence) and not isinstance(past, str) else (past,)
+    before = [option(name, "past", each, 0, MAX_LENGTH, PAST if is_decode else 0) for each in given]
+    if not before or (len(before) > 1 and not is_decode):
+        raise NetworkError(f"network {name!r} has past {shown(past)}; several sequences are for the phase decode")
+    count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
+    several = "-".join(map(str, given)) if past else None
+    said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
+    said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
+    b = Builder("_".join([name, *said]))
+    x = b.input("tokens", new * len(before), 1, model.width)
+    for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
+        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after)
+    if layers is None:
+        x = b.layernorm("norm", x)
+        if is_decode:
+            b.fc("head", x, model.vocabulary)
+        else:
+            b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before)))
+    if model.expert_bits is None:
+        return network
+    return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
+
+
+def option(name: str, what: str, value: object, least: int, most: int, default: int) -> int:
+    """Return the value of an option, or what it is by default; raises NetworkError where it is no such integer."""
+    if value is None:
+        return default
+    if type(value) is not int or not least <= value <= most:
+        raise NetworkError(f"network {name!r} has {what} {shown(value)}; it must be an integer from {least} to {most}")
+    return value
+
+
+def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ...]:
+    """Return the layers, with so many experts in use."""
+    if used is None:
+        return model.layers
+    mixtures = [part.experts for _, part, _ in model.layers if part is not None and part.experts]
+    if not mixtures:
+        raise NetworkError(f"network {name!r} has no option 'experts'; it has {', '.join(OPTIONS[:-1])}")
+    option(name, "experts", used, mixtures[0].active, mixtures[0].count, 0)
+    return tuple(
+        layer._replace(feed_forward=replace(part, experts=replace(part.experts, used=used)))
+        if (part := layer.feed_forward) is not None and part.experts else layer
+        for layer in model.layers
+    )  # fmt: skip
+
+
+def _notes(model: Decoder, layers: int | None, sequences: int) -> tuple[Note, ...]:
+    """Return notes of how many sequences there are, and how often the first layers make up the model, if they do."""
+    found = [Note("tokens", str(sequences), "sequences")] if sequences > 1 else []
+    times, rest = divmod(len(model.layers), layers or 1)
+    if layers is not None and not rest and model.layers == model.layers[:layers] * times:
+        found.append(Note("layers", str(times), "part"))
+    return tuple(found)
+
+
+def _few_bits(layer: Layer, bits: int) -> Layer:
+    if layer.experts is None:
+        return layer
+    return replace(layer, bits=replace(layer.bits, weights=bits, weights_as="int"))
