@@ -63,6 +63,15 @@ class ChipsFront(Shown):
     """Chips that nothing else found is better than, ascending by the first objective.
 
     status: "feasible", "gave_up" (no plan was found that runs) or "stopped".
+
+    Examples
+    --------
+    >>> import cocco, workloads
+    >>> front = cocco.pareto_chips(
+    ...     workloads.load("vgg16"), {"pe": [(4, 4), (8, 8)]}, samples=500,
+    ...     space=cocco.SharedBuffer(512 * 2**10, 1024 * 2**10, 512 * 2**10))
+    >>> front.objectives, front.machines, front.status
+    (('area', 'energy', 'latency'), 2, 'feasible')
     """
 
     networks: tuple[str, ...]

@@ -28,7 +28,7 @@ class Serving:
     >>> step = workloads.load("gpt2", phase="decode", past=1023)
     >>> found = evaluate(step, Partition.layerwise(step), Accelerator(shared_buffer=MiB)).serving
     >>> found.bound, found.positions, found.cache_bytes, round(found.tokens_per_s)
-    ('bandwidth', 1024, 18874368, 112)
+    ('bandwidth', 1024, 18874368, 111)
     """
 
     is_prompt: bool

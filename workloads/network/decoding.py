@@ -45,6 +45,12 @@ class LatentAttention:
 
     A prompt makes keys and values of its rows. With a cache, queries and contexts go through the same matrices
     instead, head by head, and every head reads the latent rows as they are.
+
+    Examples
+    --------
+    >>> from workloads import LatentAttention
+    >>> LatentAttention(128, head_width=128, rotated_width=64, value_width=128, rank=512).cache_widths
+    {'latent': 512, 'rotated': 64}
     """
 
     heads: int
@@ -66,6 +72,12 @@ class StateSpace:
 
     A token reads and writes the state whole. The rows of a prompt are computed in chunks, by products: those of
     a chunk with each other, and with the state before it (Sec. 6).
+
+    Examples
+    --------
+    >>> from workloads import StateSpace
+    >>> StateSpace(heads=128, head_width=64, groups=8, state=128).width
+    8192
     """
 
     heads: int

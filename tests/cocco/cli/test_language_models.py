@@ -224,7 +224,8 @@ def test_a_file_that_is_no_network_is_told_what_one_is(tmp_path, content, words)
 def test_sequences_of_unequal_lengths(tmp_path):
     (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")
     asked = ("config.json", "--phase", "decode", "--past", "5,20,9", "--layers", 1)
-    text = cocco("explore", *asked, "-o", "run", folder=tmp_path).stdout
+    space = ("--shared", "--range", "16KB:24KB:8KB", "--samples", 60)
+    text = cocco("explore", *asked, *space, "-o", "run", folder=tmp_path).stdout
     assert "for each of 3 sequences; a step takes" in text and "of 3 sequences, the longest of 21 positions" in text
     assert "Verified" in cocco("evaluate", "run", "--verify", folder=tmp_path).stdout
     assert_malformed(cocco("show", "gpt2", "--past", "5,x"), ["--past", "'x'"])
