@@ -35,6 +35,9 @@ def evolve(search: Search, effort: Effort) -> int:
         if settings.seeds:
             asked = question.problem, question.engine, settings.islands, question.samples, question.seed
             found = once(founders, *asked)
+            search.is_stopped = found.is_stopped
+            if found.is_stopped:
+                return found.samples
         engine = Machines(search.question, search.asked, search.chips, settings)
         most = max(found.samples + 1, int(ALL * question.samples))
         trace = genetic(

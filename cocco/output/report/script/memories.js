@@ -45,6 +45,7 @@ function memories(chart, choose) {
     if (k === 0 && chart.least !== null && chart.whole) high = Math.max(high, ...chart.least.filter(each => each !== null));
     if (k === 0 && chart.overlay) for (const each of chart.overlay.y) if (each !== null) [low, high] = [Math.min(low, each), Math.max(high, each)];
     if (chart.overlay) x.push(...chart.overlay.x);
+    if (chart.floors.length) low = Math.min(low, ...chart.floors[k].filter(each => each[0] <= Math.max(...x)).map(each => each[1]));
     const wide = (from, to) => [from, to].map((each, i) => each + (i ? 1 : -1) * (0.05 * (to - from) || 0.05 * Math.abs(to) || 1));
     const [least, most] = [Math.min(...x), Math.max(...x)];
     return [chart.log ? [least / 1.1, most * 1.1] : wide(least, most), wide(low, high)];
