@@ -34,7 +34,7 @@ from cocco.output.folders.verified.made_for import RunFolder, made_for
 from cocco.output.folders.written.addresses import maps_of_plans
 from cocco.output.folders.written.run import size_names
 from cocco.output.text.layout.numbers import buffer_columns
-from cocco.problem.criteria import CRITERIA
+from cocco.problem.criteria import CRITERIA, of_a_sum
 from cocco.problem.exchange import DEFAULT_ALPHA, exchange_of, exchanged
 from cocco.problem.plane import Plane
 from cocco.problem.problem import Problem, over_space
@@ -92,7 +92,9 @@ class WorkedOut:
         if "front" in self.result.content:
             return {"front": [self._point(*each) for each in enumerate(self.result.items("front"), 1)]}
         if "nearest" in self.result.content and "machines" not in self.result.content:
-            return {"nearest": self._point(1, self.result.inner("nearest"), 1)}
+            nearest, limits = self._point(1, self.result.inner("nearest"), 1), self.settings.get("limits", dict)
+            factors = [nearest[CRITERIA[of_a_sum(name)].column] / most for name, most in limits.items()]
+            return {"nearest": nearest, "excess": max(factors)}
         if not self._plans:
             return {}
         found = [

@@ -37,6 +37,7 @@ RECORDS = (
     "result: steps",
     "result: nearest: memory_bytes",  # of machines: bounds
     "result: nearest: factor",
+    "result: least_excess",  # a bound
     "result: left_out",
     "result: sensitivity",
     "result: splits",
