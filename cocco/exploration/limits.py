@@ -261,7 +261,7 @@ def _best(judge: Judge, cloud: Cloud) -> int:
 
 
 def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
-    """Return the answer with kept tensors and tiles chosen by each metric: never worse than the one without."""
+    """Return the answer with tiles chosen by each metric and what may be kept: never worse than the one without."""
     known = plain.nearest
     assert known is not None, "a plan runs"
     found, samples = KeptPoints(judge, known), plain.samples
@@ -271,7 +271,7 @@ def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
         lower, status, excess = math.inf, "stopped", 0.0
     points = found.found
     point = min([known, *points], key=lambda each: judge.key(each.values))
-    if status in ("feasible", "gave_up"):
+    if status in ("feasible", "gave_up") and question.problem.keep == "auto":  # the windows keep tensors
         more = searched_points(question, judge, point)
         points, samples, point = points + more.found, samples + more.samples, [point, *more.found][-1]
         value = point.values[judge.target]

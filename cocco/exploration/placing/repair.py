@@ -90,7 +90,8 @@ class Repair:
         """Return the cheapest plan of held subgraphs and single layers; None if it costs more than what is known."""
         if self.accelerator.plans == "paper":
             return None
-        paper = replace(self.problem, accelerator=replace(self.accelerator, plans="paper"))
+        objective = replace(self.problem.objective, weights=(1.0,))  # as `cost` has it
+        paper = replace(self.problem, accelerator=replace(self.accelerator, plans="paper"), objective=objective)
         found = cheapest_plans(paper, max_steps=SLACK_STEPS, below=self.most)
         return None if found.partitions is None else found.partitions[0]
 

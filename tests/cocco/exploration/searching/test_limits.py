@@ -28,3 +28,13 @@ def test_the_least_energy_is_searched_with_kept_tensors(monkeypatch: pytest.Monk
     assert found.lower_bound is not None and found.lower_bound <= energies[0] * (1 + 1e-9)
     assert found.samples > plain.samples
     assert any(plan.keep for plan in found.best.plans)  # type: ignore[union-attr]
+
+
+def test_nothing_is_kept_where_nothing_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the proof ends early: what is searched then would keep tensors."""
+    network = workloads.load("googlenet")
+    space = cocco.SharedBuffer(256 * 2**10, 256 * 2**10, 2**10)
+    monkeypatch.setitem(of_memories.PROOF_STEPS, "none", (64, *of_memories.PROOF_STEPS["none"][1:]))
+    found = cocco.minimize(network, "energy", {"latency-sum": 1e8}, space=space, samples=100, keep="none")
+    assert found.status == "feasible" and found.best is not None
+    assert not any(plan.keep for plan in found.best.plans)
