@@ -62,20 +62,26 @@ def test_ctrl_c_in_a_proof_leaves_the_best_so_far():
     [
         (["explore", "randwire_b", "--keep", "none", "--samples", "20000"], "founders"),
         (["explore", "googlenet", "--samples", MANY, "--keep", "none"], "search"),
-        (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "10000"], "polish"),
-        (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "10000"], "annealing"),
+        (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "200000"], "polish"),
+        (["explore", "googlenet", "--keep", "none", "--method", "ga", "--samples", "200000"], "annealing"),
         (["explore", "googlenet", "--keep", "none", "--samples", "2000"], "proof"),
         (["explore", "nasnet", "--samples", "600"], "kept tensors"),
         (["explore", "nasnet", "--samples", "600"], "proof"),
-        (["explore", "googlenet", "--check-addresses"], "addresses"),
+        (["partition", "randwire_a", "--method", "dp", "--keep", "none", "--engine", "reference"], "start"),
         (["explore", "resnet50"], "other sizes"),
         (["explore", "randwire_a", "--method", "exact"], "proof"),
         (["partition", "randwire_a", "--samples", "5000"], "founders"),
-        (["partition", "randwire_a", "--method", "dp", "--keep", "none"], "start"),
     ],
 )
 def test_ctrl_c_at_several_moments(arguments, stage, seconds):
     check(pressed(arguments, stage, seconds))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_ctrl_c_while_addresses_are_sought(seconds: float):
+    """Which takes less than a second."""
+    check(pressed(["explore", "googlenet", "--check-addresses"], "addresses", seconds))
 
 
 def test_lines_only_where_they_are_asked_for(tmp_path: Path):
