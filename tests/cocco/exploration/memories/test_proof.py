@@ -111,7 +111,7 @@ def test_a_proof_is_one_with_the_budgets_of_long_networks(monkeypatch):
 
 @pytest.mark.slow
 def test_a_chain_of_2400_layers_is_proven():
-    """In a fifth of a minute of one core; with the budgets of short networks it was not in two."""
+    """With the budgets of short networks it was not in two minutes."""
     b = workloads.Builder("stack")
     x = b.input("x", 28, 28, 128)
     for i in range(600):
@@ -121,7 +121,7 @@ def test_a_chain_of_2400_layers_is_proven():
     problem = over_space(b.build(), keep="auto")
     proof = prove(problem, None, "fast")
     assert proof.is_optimal and proof.best is not None
-    assert proof.best.cost == pytest.approx(8_088_520.29, abs=0.01)
+    assert proof.best.cost == pytest.approx(7_823_038.03, abs=0.01)  # without nests 8,078,215.58
 
 
 def test_resnet50_is_proven_over_the_space_of_the_paper():
