@@ -227,7 +227,10 @@ def what_holds_of_a_run(seed, cuts, size, weights, is_shared, machine, rule, is_
     prices = [price for price in priced.prices if isinstance(price, Price)]
     computing = sum(price.compute_cycles for price in prices) * found.slots_per_cycle
     moved = sum(price.ema_bytes for price in prices)
-    crossing = [crossing_slots(price, chip) for price in prices]
+    crossing = [
+        sum(crossing_slots(size, chip) for size in crossing_of(model, price).values())
+        for model, price in zip(priced.models, prices)
+    ]
     assert max(computing, moved, sum(crossing)) <= found.end <= computing + moved + sum(crossing)
     check_tracks(found, computing, moved)
     passed = [each for each in found.slices if each.kind == "crossbar"]
@@ -274,10 +277,12 @@ def test_looking_further_ahead_is_hardly_ever_slower():
     assert count > 20 and slower <= count // 5
 
 
-def crossing_slots(price, chip):
-    """Bytes over what all ports take in a slot: n ports of the crossbar in a cycle, which has n DRAM ports' slots."""
+def crossing_slots(size, chip):
+    """Bytes of a layer over what all ports take in a slot: n ports of the crossbar in a cycle, which has n DRAM ports'
+    slots.
+    """
     technology = chip.technology
-    return -(-price.crossbar_bytes * technology.dram_bytes_per_cycle // technology.crossbar_bytes_per_cycle)
+    return -(-size * technology.dram_bytes_per_cycle // technology.crossbar_bytes_per_cycle)
 
 
 def check_tracks(found, computing, moved):
