@@ -22,7 +22,7 @@ from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
-from simulator.execution.timed.meter import Meter, Repeated, Step, count_of, together
+from simulator.execution.timed.meter import Meter, Repeated, Step, added, count_of, together
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
 from simulator.execution.timed.nests import attention_steps, chain_steps, heads_steps
 from workloads.network.layers.ops import ELEMENTWISE_OPS
@@ -133,13 +133,18 @@ def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, in
     return (runs[each] for each in words)
 
 
-def _again(steps: list[Step], times: int) -> Iterator[Step | Repeated]:
-    """Yield steps so many times; each time the input comes whole as often as before."""
+def _again(steps: list[Step], times: int, once: Step) -> Iterator[Step | Repeated]:
+    """Yield steps so many times; each time the input comes whole as often as before.
+
+    once: what comes with the first step, and not again.
+    """
+    yield added(once, steps[0])
+    yield from steps[1:]
     turns = steps[-1].turn
     if not turns:
-        yield Repeated(steps, times)
+        yield Repeated(steps, times - 1)
         return
-    for n in range(times):
+    for n in range(1, times):
         for each in steps:
             yield each._replace(turn=each.turn + n * turns)
 
@@ -181,7 +186,8 @@ def layer_steps(
         found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
         most = max(len(Dense(run, meter).slices) for run, _ in found)
         if len(found) == 1:  # groups or heads alike
-            yield from _again(list(ORDERS[plan.order](Dense(found[0][0], meter, most))), found[0][1])
+            gates = meter.step(0)
+            yield from _again(list(ORDERS[plan.order](Dense(found[0][0], meter, most))), found[0][1], gates)
             return
         for run in _in_turn(found, words_of(network, v, plan, on_chip)):
             yield from ORDERS[plan.order](Dense(run, meter, most))

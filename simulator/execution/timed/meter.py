@@ -128,11 +128,11 @@ def together(steps: Iterable[Step | Repeated], count: int) -> Iterator[Step]:
 def _parts(repeated: Repeated, first: int, count: int) -> Iterator[tuple[Step, int]]:
     """Yield the sums of so many steps, the first of fewer, and how many they are."""
     steps, times = repeated
-    done, all_steps = list(accumulate(steps, _add, initial=Step(*(0,) * len(Step._fields)))), len(steps) * times
+    done, all_steps = list(accumulate(steps, added, initial=Step(*(0,) * len(Step._fields)))), len(steps) * times
 
     def upto(place: int) -> Step:
         rounds, rest = divmod(place, len(steps))
-        return _add(Step(*(rounds * each for each in done[-1])), done[rest])
+        return added(Step(*(rounds * each for each in done[-1])), done[rest])
 
     before = 0
     while before < all_steps:
@@ -142,7 +142,8 @@ def _parts(repeated: Repeated, first: int, count: int) -> Iterator[tuple[Step, i
         before = after
 
 
-def _add(one: Step, other: Step) -> Step:
+def added(one: Step, other: Step) -> Step:
+    """Return two steps as one."""
     return Step(*map(int.__add__, one, other))
 
 
