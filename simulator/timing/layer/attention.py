@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from simulator.integers import row_bytes
-from simulator.model.layer.attention import keys_bytes
 from simulator.model.layer.axes import WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.model.nests.by_heads import weights_of
 from simulator.timing.layer.nest import Moves, Nest, Sizes
-from simulator.timing.layer.passes import pieces, tiles_pass
+from simulator.timing.layer.passes import coming_rows, pieces, tiles_pass
 
 
 def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
@@ -23,16 +22,15 @@ def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     })  # fmt: skip
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
     first, last = tiles | {"blocks": "first"}, tiles | {"blocks": "last"}
-    passing: dict[str, Sizes] = {"blocks": blocks}
-    if len(blocks) == 1:
-        passing |= {"rows": "first", "columns": "first"}
+    once: dict[str, Sizes] = {"rows": "first", "columns": "first"} if len(blocks) == 1 else {}
     inputs, ahead = [], []
     if layer.loaded:
         inputs.append(nest.term(first, layer.loaded, heads))
         ahead.append(nest.term(first, part.room))
-    if layer.coming:
-        inputs.append(nest.term(passing, layer.coming, heads * layer.keys))
-        ahead.append(nest.term(passing, keys_bytes(layer, 1)))
+    for first_row, channels in ((0, part.reduction), (layer.keys, part.outputs)):
+        passing = {"blocks": coming_rows(layer.stays.second_rows, blocks, first_row)} | once
+        inputs.append(nest.term(passing, row_bytes(channels, layer.bits.weights)))
+        ahead.append(nest.term(passing, row_bytes(round_up(layer, channels), layer.bits.weights)))
     outputs, behind = nest.term(last, part.outputs), nest.term(last, results_of(layer, part.outputs))
     return Moves(nest, inputs, [], [outputs], [nest.term(tiles | {"blocks": blocks})], ahead, [behind])
 

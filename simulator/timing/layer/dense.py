@@ -16,7 +16,7 @@ from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.followed import followed
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
-from simulator.timing.layer.passes import block_rows, fetched, pieces, tiles_pass
+from simulator.timing.layer.passes import block_rows, coming_rows, fetched, pieces, tiles_pass
 
 TILES = ("rounds", "rows", "columns")  #: rounds of samples, rows and columns of tiles
 LOOPS: dict[str, tuple[str, ...]] = {
@@ -199,9 +199,7 @@ def _units(layer: LoopLayer, cuts: Cuts, group: Group, is_room: bool) -> tuple[l
         return cuts.inner, group.slices
 
     def coming(counts: list[int], first: int) -> list[int]:
-        ends = pairwise(accumulate(counts, initial=first))
-        stay = layer.stays.second_rows
-        return [b - a - sum(max(0, min(b, d) - max(a, c)) for c, d in stay) * (not is_room) for a, b in ends]
+        return coming_rows([] if is_room else layer.stays.second_rows, counts, first)
 
     def sized(counts: list[int]) -> list[int]:
         return [row_bytes(round_up(layer, each) if is_room else each, layer.bits.weights) for each in counts]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from simulator.model.layer.axes import Axis
@@ -62,6 +64,12 @@ def rows_poured(axis: Axis) -> Poured:
             added[places[row]] += 1
         finished[places[max(met)] if met else -1] += 1
     return Poured(tuple(added), tuple(finished))
+
+
+def coming_rows(stay: Sequence[tuple[int, int]], counts: Sequence[int], first: int) -> list[int]:
+    """Return how many rows come with each of these counts of rows, the first of which is `first`; others stay."""
+    ends = pairwise(accumulate(counts, initial=first))
+    return [b - a - sum(max(0, min(b, d) - max(a, c)) for c, d in stay) for a, b in ends]
 
 
 def pieces(extent: int, size: int) -> list[int]:
