@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
+from itertools import accumulate, pairwise
 from math import gcd
 from typing import Any, NamedTuple
 
@@ -132,11 +133,17 @@ def _operand_numbers(network: Network, v: int) -> tuple[Number, Number]:
 
 
 def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
-    """Return (count, bits) of numbers that are stored together: all weights, or the channels of a head or group."""
-    parts = [(layer.weight_elements // layer.groups, layer.bits.weights)]
+    """Return (count, bits) of numbers that are stored together.
+
+    All weights, or those of an operand, which passes by itself; or the channels of a head or group.
+    """
+    parts, taps = [(layer.weight_elements // layer.groups, layer.bits.weights)], layer.kernel[0] * layer.kernel[1]
     if layer.has_weights and layer.is_depthwise:  # channels of one operand after the other
-        taps = layer.kernel[0] * layer.kernel[1]
         return [(each.channels * taps, layer.bits.weights) for each in operands]
+    if layer.has_weights and len(operands) > 1:
+        size, ends = layer.in_channels // layer.groups, accumulate(each.channels for each in operands)
+        cuts = sorted({0, *ends, *range(size, layer.in_channels, size)})
+        parts += [((b - a) * taps * layer.channels // layer.groups, layer.bits.weights) for a, b in pairwise(cuts)]
     if layer.groups == 1:
         return parts
     parts += [(layer.channels // layer.groups, layer.output_bits)]

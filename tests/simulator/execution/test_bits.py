@@ -112,3 +112,12 @@ def test_parts_that_do_not_fill_bytes_are_refused_in_one_line():
     network = b.build().with_bits(Bits(activations=4))
     with pytest.raises(NetworkError, match="'p' has no price: 3 numbers of 4 bits do not fill whole bytes"):
         evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB))
+
+
+def test_weights_of_an_operand_pass_by_themselves_and_fill_bytes():
+    """3 x 4 numbers of 3 bits are 4.5 bytes; all 3 x 8 would be 9."""
+    b = workloads.Builder("odd")
+    b.conv("c", [b.input(name, 2, 2, 4) for name in "xy"], 3, 1)
+    network = b.build().with_bits(Bits(weights=3))
+    with pytest.raises(NetworkError, match="'c' has no price: 12 numbers of 3 bits do not fill whole bytes"):
+        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB))
