@@ -44,7 +44,7 @@ from simulator.model.pricing import Price, PricingRules
 from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
-    from cocco.search.kernel._kernel import KeptSearch
+    from cocco.search.kernel._kernel import KeptPrices, KeptSearch
 
 Searcher = Callable[[Window, Limits], Way]
 
@@ -161,7 +161,7 @@ def _patterns(
             return patterns, steps
     part, twin = part_of(problem, i), None
     if engine_name(engine, problem) != "reference":
-        twin = partial(twin_of(part).pattern_left, part, PRICE_STEPS)
+        twin = partial(twin_of(part).pattern_left, compiled_prices(part), PRICE_STEPS)
     patterns, steps = patterns_of(question, problem.objective.metrics == ("ema",), most, twin)
     problem.memo[key] = patterns, steps, most
     return patterns, steps
@@ -200,8 +200,8 @@ def searcher(problem: Problem, i: int, question: KeepQuestion, most: Limits, eng
 
 def _compiled(part: Problem, question: KeepQuestion, most: Limits) -> KeptSearch:
     return twin_of(part).kept_search(
-        part, question.whole, question.layer_floor, question.crossing_floor, question.room, question.may_keep,
-        question.crosses, question.patterns,
+        compiled_prices(part), question.whole, question.layer_floor, question.crossing_floor, question.room,
+        question.may_keep, question.crosses, question.patterns,
         (most.states, MAX_SETS, most.steps, LOOK_STEPS, PRICE_STEPS), (SLACK, GROWTH, ROUNDS),
         Alike(question.alike, sets_of_consumers(question.network), len(question.network.layers)),
     )  # fmt: skip
@@ -278,7 +278,7 @@ def _price(problem: Problem, engine: EngineName | None) -> Callable[[KeptStep], 
 
     if engine_name(engine, problem) != "fast":
         return readable
-    prices = twin_of(problem).kept_prices(problem)
+    prices = compiled_prices(problem)
 
     def compiled(step: KeptStep) -> float:
         return prices.cost(*step)
@@ -291,13 +291,19 @@ def step_totals(problem: Problem, engine: EngineName | None = None) -> StepTotal
     readable = kept_price(problem)
     if engine_name(engine, problem) != "fast":
         return readable
-    compiled = twin_of(problem).kept_prices(problem)
+    compiled = compiled_prices(problem)
 
     def fast(step: KeptStep) -> Totals | None:
         row = compiled.price(*step)
         return None if row is None else Totals(*row)
 
     return _once(problem, first_of(fast, readable))
+
+
+def compiled_prices(problem: Problem) -> KeptPrices:
+    """Return the compiled twin's prices of steps of the one network; Python's where 64 bits do not hold them."""
+    readable = kept_price(problem)
+    return twin_of(problem).kept_prices(problem, lambda *step: readable(KeptStep(*step)))
 
 
 def kept_price(problem: Problem) -> StepTotals:

@@ -81,19 +81,20 @@ class Compiled:
         self.kernel.values(self.scratches[0], np.array([labels]), np.array([memory]), value, cost)
         return float(value[0]), float(cost[0])
 
-    def kept_prices(self, problem: Problem) -> KeptPrices:
-        """Return an object that prices steps with kept tensors; problem: this one, of one network on given hardware."""
-        return self._twin.KeptPrices(self.kernel, self.scratches[0], problem)
+    def kept_prices(self, problem: Problem, readable: Callable[..., Row | None]) -> KeptPrices:
+        """Return an object that prices steps with kept tensors.
 
-    def kept_search(self, problem: Problem, *question: Any) -> KeptSearch:
+        problem: this one, of one network on given hardware; readable: prices the steps that 64 bits do not hold.
+        """
+        return self._twin.KeptPrices(self.kernel, self.scratches[0], problem, readable)
+
+    def kept_search(self, prices: KeptPrices, *question: Any) -> KeptSearch:
         """Return an object that searches windows of plans with kept tensors; the kernel documents the arguments."""
-        return self._twin.KeptSearch(self.kept_prices(problem), *question)
+        return self._twin.KeptSearch(prices, *question)
 
-    def pattern_left(self, problem: Problem, price_steps: int, small: Any) -> dict[tuple[int, int, int], float]:
+    def pattern_left(self, prices: KeptPrices, price_steps: int, small: Any) -> dict[tuple[int, int, int], float]:
         """Return the remaining cost from each state of a pattern (bounds.kept_patterns); price_steps: per price."""
-        found: dict[tuple[int, int, int], float] = self._twin.PatternWays(
-            self.kept_prices(problem), small, price_steps
-        ).left()
+        found: dict[tuple[int, int, int], float] = self._twin.PatternWays(prices, small, price_steps).left()
         return found
 
     def orders(self, memo: int) -> Orders:

@@ -10,7 +10,7 @@ import pytest
 
 import workloads
 from cocco.bounds import cheapest
-from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, compiled_prices, keep_question
 from cocco.bounds.floors.layer_order import LayerOrder
 from cocco.bounds.patterns import tables
 from cocco.bounds.patterns.runs import Budget, Runs
@@ -153,7 +153,7 @@ def test_both_engines_agree_with_patterns():
 
 def twin(problem: Problem) -> Twin:
     """Return the compiled engine's patterns of a problem of one network."""
-    return partial(twin_of(problem).pattern_left, problem, PRICE_STEPS)
+    return partial(twin_of(problem).pattern_left, compiled_prices(problem), PRICE_STEPS)
 
 
 def test_the_compiled_engine_builds_the_same_patterns():

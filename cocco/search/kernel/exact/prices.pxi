@@ -10,11 +10,12 @@ cdef class KeptPrices:
     cdef u64[:, ::1] sets
     cdef object words_of    # the same, for Python
     cdef object problem
+    cdef object readable    # what a step adds to the totals, as a tuple; None where it does not fit
     cdef bint sees_layers   # beside kept tensors, from the first such price on
     cdef i64[::1] spare # of layer_beside
 
-    def __cinit__(self, Kernel kernel, Scratch scratch, problem):
-        self.kernel, self.scratch, self.problem = kernel, scratch, problem
+    def __cinit__(self, Kernel kernel, Scratch scratch, problem, readable):
+        self.kernel, self.scratch, self.problem, self.readable = kernel, scratch, problem, readable
         self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
         kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.words = kernel.net.tensors // 64 + 1
@@ -43,14 +44,10 @@ cdef class KeptPrices:
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)
         cdef i64 i, count = ids.shape[0]
         cdef Kept kept
-        cdef int status
         for i, each in enumerate((on_chip, loaded, written)):
             self.words_of[i] = np.frombuffer(each.to_bytes(8 * self.words, "little"), dtype="<u8")
         kept.on_chip, kept.loaded, kept.written = &self.sets[0, 0], &self.sets[1, 0], &self.sets[2, 0]
-        status = self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, handed, row)
-        if status == OVERFLOW:
-            raise OverflowError("64 bits do not hold the steps of this subgraph")
-        return status == FITS
+        return self.price_set(&ids[0], count, &kept if on_chip else NULL, kept_bytes, elsewhere, handed, row) == FITS
 
     cdef int see_layers(self) except -1:
         """Fill in how layers look beside kept tensors."""
@@ -63,11 +60,33 @@ cdef class KeptPrices:
     cdef int price_set(
         self, const i64* layers, i64 count, Kept* kept, i64 reserved, i64 elsewhere, i64 handed, Row* row
     ) except -1:
-        """FITS with the row, SHORT or OVERFLOW; kept: NULL where the step touches no kept tensor."""
+        """FITS with the row, or SHORT; kept: NULL where the step touches no kept tensor.
+
+        Python prices the steps that 64 bits do not hold.
+        """
+        cdef int status
         self.memory.reserved, self.memory.elsewhere, self.memory.handed = reserved, elsewhere, handed
         if kept is not NULL and self.kernel.machine.has_loops and not self.sees_layers:
             self.see_layers()
-        return price_beside(
+        status = price_beside(
             &self.kernel.net, &self.kernel.machine, &self.scratch.work, layers, count, &self.memory, kept,
             self.kernel.kept_layers, &self.spare[0] if self.sees_layers else NULL, row,
         )
+        if status != OVERFLOW:
+            return status
+        found = self.readable(
+            tuple([layers[i] for i in range(count)]), self.number(kept.on_chip) if kept is not NULL else 0,
+            self.number(kept.loaded) if kept is not NULL else 0,
+            self.number(kept.written) if kept is not NULL else 0, reserved, elsewhere, handed,
+        )
+        if found is None:
+            return SHORT
+        (
+            row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
+            row.global_written, row.weight_written, row.operation_extra, row.idle,
+        ) = found
+        return FITS
+
+    cdef object number(self, const u64* words):
+        """A set as an integer."""
+        return sum([<object>words[i] << 64 * i for i in range(self.words)])

@@ -124,8 +124,6 @@ cdef int run_passing(KeptSearch s, i64 state, i64 number) except -1:
             return 1
         count = list_set(group, words, s.ids)
         status = s.prices.price_set(s.ids, count, NULL, 0, 0, 0, &row)
-        if status == OVERFLOW:
-            raise OverflowError("64 bits do not hold the steps of a subgraph")
         s.passing[number] = row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY
     if s.passing[number] == INFINITY:
         return 0
@@ -530,6 +528,4 @@ cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere, i64 
     for i in range(s.words):
         touched |= r.key[i]
     status = s.prices.price_set(s.ids, count, &kept if touched else NULL, size, elsewhere, handed, &row)
-    if status == OVERFLOW:
-        raise OverflowError("64 bits do not hold the steps of a subgraph")
     return row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY

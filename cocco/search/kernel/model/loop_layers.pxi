@@ -201,7 +201,9 @@ def _most_moved(layer):
     size = met * sum(each + word for each in channels)
     passes = 2 * layer.outputs if layer.kind == "join" else 2 * -(-part.outputs // word) + 2
     cuts = sum(units * count for units, count in part.units)
-    weights = layer.weights + (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
+    weights = layer.weights
+    if layer.kind not in ("join", "mixed", "norm", "copy"):  # chunks and slices of them, rounded up
+        weights += (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
     if layer.kind == "attention":
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)

@@ -172,6 +172,15 @@ def test_a_layer_that_64_bits_may_not_hold_is_refused_and_the_others_are_not():
     assert twin.cheapest(1, *room, *goal) == cheapest_plan(layers[1], room, goal)
 
 
+def test_a_softmax_over_millions_of_scores_is_none_of_them():
+    """A decode step at 32,768 tokens of 32 heads: without weights nothing is multiplied by channels three times."""
+    b = Builder("scores")
+    b.softmax("s", b.input("x", 1, 1, 2**20))
+    layer, room = loop_layer(b.build(), 0), Room(2**20, None)
+    goal = goal_of(room, "ema")
+    assert LoopLayers([layer]).cheapest(0, *room, *goal) == cheapest_plan(layer, room, goal)
+
+
 test_many_random_layers_run_alike_on_several_cores = over_seeds(check_dealt, 10_000, 15_000, 500)
 
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 
 import pytest
 
-from cocco.bounds.cheapest import kept_price
+from cocco.bounds.cheapest import compiled_prices, kept_price
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import has_kernel
-from cocco.search.kernel.compiled import Compiled
 from simulator import Accelerator, Partition
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
@@ -46,7 +45,7 @@ def steps(problem: Problem, partition: Partition) -> list[KeptStep]:
 
 def compare(problem: Problem, asked: list[KeptStep]) -> tuple[int, int]:
     """Price steps in both engines; return how many keep anything, and how many of those fit."""
-    readable, compiled = kept_price(problem), Compiled(problem).kept_prices(problem)
+    readable, compiled = kept_price(problem), compiled_prices(problem)
     kept = fits = 0
     for step in asked:
         expected = readable(step)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+from unittest.mock import patch
 
 import pytest
 
 import cocco
 import workloads
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.effort.settings import Settings
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, on_hardware
@@ -207,3 +209,6 @@ def test_steps_beyond_64_bits_are_answered_all_the_same():
         Objective("ema", None, (1.0,)),
     )
     assert_same_search(problem, Settings(population=10, elite=1), 30, initial=[[0] * len(layers)])
+    with patch("cocco.bounds.cheapest.exact_way", side_effect=AssertionError("not in 64 bits")):
+        found = cheapest_plans(problem, engine="fast")
+    assert found == cheapest_plans(problem, engine="reference") and found.is_proven

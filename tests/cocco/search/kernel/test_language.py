@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 import cocco
-from cocco.bounds.cheapest import cheapest_plans, kept_price
+from cocco.bounds.cheapest import cheapest_plans, compiled_prices, kept_price
 from cocco.effort.settings import Settings
 from cocco.search.exact.question import KeptStep
 from cocco.search.kernel.choice import engine_name, has_kernel
@@ -66,7 +66,7 @@ def test_steps_beside_kept_tensors_are_the_same(seeds, kind):
         plan = random_kept_plan(like.networks[0], seed)
         for _ in range(3):
             problem = in_memory(like, rng)
-            readable, twin = kept_price(problem), Compiled(problem).kept_prices(problem)
+            readable, twin = kept_price(problem), compiled_prices(problem)
             metric = METRICS[problem.objective.metric]
             for group, step in zip(plan.subgraphs, steps_of(problem.networks[0], plan)):
                 asked = KeptStep(

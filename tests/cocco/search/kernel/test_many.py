@@ -10,7 +10,7 @@ import pytest
 
 from cocco.allocation.exact import complete
 from cocco.allocation.problem import make_problem
-from cocco.bounds.cheapest import cheapest_plans, keep_question
+from cocco.bounds.cheapest import cheapest_plans, compiled_prices, keep_question
 from cocco.bounds.patterns.tables import patterns_of
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.effort.settings import Settings
@@ -64,7 +64,7 @@ def test_engines_agree_on_patterns(count):
     network = many(count, 3, readers=2, outputs=2, shapes=7)
     problem = on_hardware(network, Accelerator(shared_buffer=100 * count, max_regions=None), metric="ema")
     question = keep_question(problem)
-    compiled = partial(twin_of(problem).pattern_left, problem, PRICE_STEPS)
+    compiled = partial(twin_of(problem).pattern_left, compiled_prices(problem), PRICE_STEPS)
     for most in (1_000, 8_000):
         assert patterns_of(question, True, most, compiled) == patterns_of(question, True, most)
 
