@@ -1,4 +1,4 @@
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ class Orders:
     ) -> tuple[list[int], float, int]: ...
 
 class KeptPrices:
-    def __init__(self, kernel: Kernel, scratch: Scratch, problem: Problem) -> None: ...
+    def __init__(
+        self, kernel: Kernel, scratch: Scratch, problem: Problem, readable: Callable[..., Row | None]
+    ) -> None: ...
     def price(self, layers: Sequence[int], on_chip: int, loaded: int, written: int, *sizes: int) -> Row | None: ...
     def cost(self, layers: Sequence[int], on_chip: int, loaded: int, written: int, *sizes: int) -> float: ...
 
