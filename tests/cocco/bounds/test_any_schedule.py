@@ -188,8 +188,8 @@ def check(seeds) -> tuple[int, float]:
 
 
 def test_no_plan_moves_less():
-    above, nearest = check(range(12, 24))
-    assert above > 10 and nearest > 0.7
+    above, nearest = check(range(12, 18))
+    assert above > 5 and nearest > 0.7
 
 
 def test_no_plan_of_a_network_of_any_kind_moves_less():
@@ -210,7 +210,7 @@ def test_no_plan_of_a_network_of_any_kind_moves_less():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(24, 1_224))
+@pytest.mark.parametrize("seeds", in_parts(18, 1_218))
 def test_no_plan_of_more_networks_moves_less(seeds):
     check(seeds)
 
