@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import pandas
 
@@ -79,11 +80,11 @@ def need_in_blocks(name: str, length: int) -> int:
     return least_room(rules.loop_layer(network.index["l1_attention"]), True).activation
 
 
-def attention_traffic() -> str:
+def attention_traffic(sizes: Iterable[int] = KILOBYTES) -> str:
     """Return the least traffic of one attention over the capacity: all heads at once, one by one, in blocks."""
     rows = []
     for name in ATTENTION:
-        for size in KILOBYTES:
+        for size in sizes:
             found = [
                 least_traffic(name, size, *way) for way in ((False, "layers"), (True, "layers"), (False, "blocks"))
             ]
@@ -91,14 +92,14 @@ def attention_traffic() -> str:
     return markdown(["model", "one buffer", "all heads at once, MB", "head by head, MB", "in blocks, MB"], rows)
 
 
-def beside_accelforge() -> str:
+def beside_accelforge(sizes: Iterable[int] = tuple(ACCELFORGE)) -> str:
     """Return the same for the attention of one model beside what accelforge answers, in MB."""
     rows = []
-    for size, theirs in ACCELFORGE.items():
+    for size in sizes:
         ours = [
             least_traffic("gpt2", size, *way) for way in ((True, "layers"), (False, "blocks"), (False, "blocks", 8))
         ]
-        rows.append([f"{size:,} KB", *(f"{each / 1e6:,.1f}" for each in (theirs, *ours))])
+        rows.append([f"{size:,} KB", *(f"{each / 1e6:,.1f}" for each in (ACCELFORGE[size], *ours))])
     heads = ["one buffer", "accelforge", "three layers, head by head", "in blocks", "in blocks, sums of one byte"]
     return markdown(heads, rows)
 

@@ -160,7 +160,7 @@ def test_the_picture_of_the_rooms_shows_every_room_without_arrows_through_boxes(
     assert {"cocco.search", "simulator.model", "workloads.network", "experiments"} <= set(graph)
     for package in rooms.PACKAGES:
         part = draw_rooms.inside(graph, package)
-        places, arrows = draw_rooms.placed(part), draw_rooms.drawn_arrows(part)
+        places, arrows = draw_rooms.placed(part, 8), draw_rooms.drawn_arrows(part)
         assert set(places) == set(part) and len(set(places.values())) == len(places)
         assert all(places[a][0] > places[b][0] for a, b in arrows)
         assert not any(draw_rooms._hits(places[a], places[b], box) for a, b in arrows for box in places.values())

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,17 @@ import pytest
 def in_parts(first: int, end: int, seeds: int = 100) -> list[range]:
     """Return the numbers from `first` to `end` - 1 in ranges of so many."""
     return [range(low, min(low + seeds, end)) for low in range(first, end, seeds)]
+
+
+def first_of(cases: Sequence[Any], few: int) -> list[Any]:
+    """Return the cases of a test: the first few of them in every run, the others slow; a tuple is several arguments."""
+    others = (case if isinstance(case, tuple) else (case,) for case in cases[few:])
+    return [*cases[:few], *(pytest.param(*case, marks=pytest.mark.slow) for case in others)]
+
+
+def few_seeds(few: int, end: int) -> pytest.MarkDecorator:
+    """Parametrize `seeds` of a test: the first few in every run, those up to `end` - 1 in a slow case."""
+    return pytest.mark.parametrize("seeds", first_of([range(few), range(few, end)], 1))
 
 
 def over_seeds(check: Callable[[int], object], first: int, end: int, seeds: int = 100) -> Callable[[range], None]:

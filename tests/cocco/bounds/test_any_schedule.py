@@ -16,7 +16,7 @@ from cocco.bounds.floors.products import products_of
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.model.compulsory import compulsory_bytes
 from simulator.model.subgraph.subgraph import Geometry
-from tests.helpers.parts import in_parts
+from tests.helpers.parts import first_of, in_parts
 from tests.helpers.pebbles import least_moved, moved, product
 from tests.helpers.random_attention import random_decoder
 from tests.helpers.random_layers import random_layer, random_reduction
@@ -70,7 +70,7 @@ def test_no_blocks_of_a_product_move_less(words):
     assert max(ratios) > 0.55
 
 
-@pytest.mark.parametrize("slices", [1, 3])
+@pytest.mark.parametrize("slices", first_of([3, 1], 1))
 def test_no_fused_pair_of_products_moves_less(words, slices):
     """A row tile stays, the middle passes in chunks; for each slice of outputs it is made anew."""
     rows, wide = range(12), range(12)
@@ -188,8 +188,8 @@ def check(seeds) -> tuple[int, float]:
 
 
 def test_no_plan_moves_less():
-    above, nearest = check(range(12, 24))
-    assert above > 10 and nearest > 0.7
+    above, nearest = check(range(12, 18))
+    assert above > 5 and nearest > 0.7
 
 
 def test_no_plan_of_a_network_of_any_kind_moves_less():
@@ -210,7 +210,7 @@ def test_no_plan_of_a_network_of_any_kind_moves_less():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(24, 1_224))
+@pytest.mark.parametrize("seeds", in_parts(18, 1_218))
 def test_no_plan_of_more_networks_moves_less(seeds):
     check(seeds)
 

@@ -14,6 +14,7 @@ from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.route import Pricing, route_of
 from simulator import Accelerator
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.parts import few_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.random_tables import with_tables
 
@@ -31,10 +32,11 @@ def lower(question) -> float:
     return bound
 
 
-def test_no_bound_is_above_the_optimum_and_the_optimum_stays():
+@few_seeds(150, 400)
+def test_no_bound_is_above_the_optimum_and_the_optimum_stays(seeds):
     """Random problems of all kinds, with the floors before; some bounds are higher, some reach the optimum."""
     higher = reached = 0
-    for seed in range(400):
+    for seed in seeds:
         problem = random_problem(seed, 6)
         question = keep_question(problem)
         layers, crossings = floors(problem)
@@ -46,13 +48,14 @@ def test_no_bound_is_above_the_optimum_and_the_optimum_stays():
             assert lower(question) >= lower(plain)
             higher += lower(question) > lower(plain) * (1 + 1e-9)
             reached += lower(question) >= before.cost * (1 - 1e-9) > lower(plain)
-    assert higher > 40 and reached > 10
+    assert higher > len(seeds) / 10 and reached > len(seeds) / 40
 
 
-def test_no_bound_is_above_the_optimum_with_tables():
+@few_seeds(80, 200)
+def test_no_bound_is_above_the_optimum_with_tables(seeds):
     """Energy by random tables, against all plans of tiny networks: with floors, and with those by layers alone."""
     tried = 0
-    for seed in range(200):
+    for seed in seeds:
         problem = with_tables(random_problem(seed, 4), seed)
         problem = replace(problem, objective=replace(problem.objective, metric="energy"))
         question = keep_question(problem)
@@ -65,7 +68,7 @@ def test_no_bound_is_above_the_optimum_with_tables():
         if cost < math.inf:
             assert max(lower(question), lower(plain)) <= cost * (1 + 1e-12), seed
             tried += 1
-    assert tried > 40
+    assert tried > len(seeds) / 5
 
 
 def test_the_optimum_is_that_of_all_plans():

@@ -161,7 +161,7 @@ def test_an_interrupt_keeps_what_there_is():
 
 def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores():
     """500 pJ for a byte of all cores are alpha 0.002 with count="all"; the other numbers are ruled out by bounds."""
-    network, space = workloads.load("googlenet"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    network, space = workloads.load("resnet50"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     each = library.explore_cores(network, [1, 2, 4], count="all", alpha=0.002, space=space, keep="none")
     best = min(each.results, key=lambda result: result.cost)
     found = library.explore_chips(network, {"cores": [1, 2, 4]}, exchange="500pJ/B", space=space, keep="none")

@@ -20,7 +20,7 @@ print(any(seen), len(seen) > 0)
 """
 
 
-@pytest.mark.parametrize("seeds", [range(3), pytest.param(range(3, 200), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(2), pytest.param(range(2, 200), marks=pytest.mark.slow)])
 def test_ctrl_c_ends_random_searches_soon(seeds: range):
     """At once, in the imports or in the midst; networks with many tensors that are alike, and those of the paper."""
     ended = [interrupted(seed) for seed in seeds]

@@ -13,6 +13,7 @@ from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from tests.helpers.every_kept_plan import all_evaluations
+from tests.helpers.parts import first_of
 from tests.helpers.search_graphs import chain, dag
 
 NETWORKS = {
@@ -33,7 +34,7 @@ def asked(name: str, size: int, metric: str, keep: str) -> Question:
 
 
 @pytest.mark.parametrize("keep", ["none", "auto"])
-@pytest.mark.parametrize("slack", [0.0, 0.02, 0.2])
+@pytest.mark.parametrize("slack", first_of([0.02, 0.0, 0.2], 1))
 @pytest.mark.parametrize("metric", ["ema", "latency-sum"])
 @pytest.mark.parametrize("size", [2048, 3072])
 @pytest.mark.parametrize("name", NETWORKS)

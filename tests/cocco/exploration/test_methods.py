@@ -16,6 +16,7 @@ from cocco.problem.names import HardwareMethod, SpaceMethod
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator, KiB, evaluate
 from tests.helpers.least_memory import least_shared
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_net
 from tests.helpers.search_graphs import chain, diamond
 
@@ -64,12 +65,12 @@ def test_auto_proves_the_memory_that_the_search_found():
 
 @pytest.mark.parametrize(
     ("name", "size", "ema"),
-    [
-        ("vgg16", 1024, 143_780_520), ("vgg16", 512, 145_386_152), ("vgg16", 128, 165_807_784),
-        ("resnet50", 1024, 30_676_136), ("resnet50", 512, 34_389_160), ("resnet50", 128, 45_055_144),
-        ("googlenet", 512, 8_663_240), ("googlenet", 128, 11_278_664),
-        ("gpt", 512, 297_848_832), ("gpt", 128, 585_520_128),
-    ],
+    first_of([
+        ("vgg16", 128, 165_807_784), ("resnet50", 512, 34_389_160), ("googlenet", 128, 11_278_664),
+        ("gpt", 128, 585_520_128), ("vgg16", 1024, 143_780_520), ("vgg16", 512, 145_386_152),
+        ("resnet50", 1024, 30_676_136), ("resnet50", 128, 45_055_144), ("googlenet", 512, 8_663_240),
+        ("gpt", 512, 297_848_832),
+    ], 4),
 )  # fmt: skip
 def test_published_optima_of_the_model_are_proven(name, size, ema):
     """Weights have 9/8 of it; 1024 + 1152 KB are those of an independent enumeration, which knows no nests."""

@@ -99,7 +99,7 @@ def test_points_are_not_dominated_and_are_what_the_simulator_says():
 def test_both_engines_give_the_same_bytes(objectives):
     networks = [chain(6), dag([[], [0], [0], [1, 2], [2], [3, 4]], "other", kernel=3)]
     settings = Settings(population=30, elite=10)
-    question = {"space": TWO, "objectives": objectives, "samples": 900, "seed": 5, "settings": settings}
+    question = {"space": TWO, "objectives": objectives, "samples": 400, "seed": 5, "settings": settings}
     slow, fast, threads = (
         cocco.pareto(networks, engine=engine, threads=count, **question, keep="none")
         for engine, count in (("reference", 1), ("fast", 1), ("fast", 3))

@@ -188,7 +188,7 @@ def test_a_local_norm_needs_all_channels_of_a_position():
         ("gpt", 128, 144, 1, 646_447_104, 66.14),
         pytest.param("gpt", 128, 144, 8, 4_652_531_712, 482.8, marks=pytest.mark.slow),
         ("vgg16", 128, 144, 1, 184_699_560, 18.84),
-        ("vgg16", 128, 144, 8, 566_142_464, 58.02),
+        pytest.param("vgg16", 128, 144, 8, 566_142_464, 58.02, marks=pytest.mark.slow),
         ("resnet50", 768, 144, 8, 337_372_160, 34.38),
         ("deeplabv3", 1024, 1152, 1, 140_373_088, 14.36),
         ("nasnet", 128, 144, 1, 484_757_839, 49.37),

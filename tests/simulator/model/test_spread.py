@@ -50,7 +50,10 @@ def test_steps_stay_whole_numbers():
         assert (a.step, a.updates, r.updates) == expected
 
 
-@pytest.mark.parametrize("out", [(32, 36), (48, 27), (8, 12), (20, 21)])
+@pytest.mark.parametrize(
+    "out",
+    [pytest.param((32, 36), marks=pytest.mark.slow), (48, 27), (8, 12), pytest.param((20, 21), marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("method", ["nearest", "linear"])
 def test_one_row_or_column_less_in_any_region_of_a_resized_chain_fails(out, method):
     for tile in (1, 2):

@@ -90,7 +90,7 @@ def test_it_runs_there_and_not_with_one_byte_less(graph, cuts, machine, streamin
         assert not runs(global_buffer=pair[0], weight_buffer=pair[1] - 1)
 
 
-@settings(deadline=None, max_examples=12)
+@settings(deadline=None, max_examples=12, derandomize=True)  # some plans take a minute
 @given(st.integers(0, 10**6), st.integers(0, 10**6), MACHINES, st.integers(1, 4000), st.booleans())
 def test_the_capacity_that_would_hold_a_subgraph_is_exact(graph, cuts, machine, size, shared):
     """Where it fits: how far each buffer may shrink. Where it does not: what they must grow to."""

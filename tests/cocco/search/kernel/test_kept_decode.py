@@ -15,6 +15,7 @@ from cocco.search.genetic.engine import FastEngine, ReferenceEngine, make_engine
 from cocco.search.genetic.genetic import genetic
 from cocco.search.kernel.choice import has_kernel
 from tests.helpers.every_kind import every_kind
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.twin_search import assert_same_search
@@ -22,7 +23,7 @@ from tests.helpers.twin_search import assert_same_search
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", first_of(range(20), 10))
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = replace(random_twin(seed), keep="auto")
@@ -30,7 +31,7 @@ def test_engines_agree_on_random_problems(seed):
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
 
 
-@pytest.mark.parametrize("seed", [*range(12), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(12, 60))])
+@pytest.mark.parametrize("seed", first_of(range(60), 6))
 def test_engines_agree_with_tables(seed):
     """Reads and writes that cost apart, leakage and DRAM's background, in what is kept and in what it costs."""
     problem = with_tables(replace(random_twin(seed), keep="auto"), seed)
@@ -54,7 +55,7 @@ def test_engines_agree_on_layers_of_every_kind(metric, batch):
     assert_same_search(replace(problem, buffers=sizes), Settings(population=30, elite=3), 80, 2)
 
 
-@pytest.mark.parametrize("name", ["googlenet", "gpt"])
+@pytest.mark.parametrize("name", first_of(["googlenet", "gpt"], 1))
 def test_engines_agree_on_networks_of_the_paper(name):
     problem = over_space(workloads.load(name), alpha=0.002, keep="auto")
     assert_same_search(problem, Settings(population=12, elite=2), 24, 2)

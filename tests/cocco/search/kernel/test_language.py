@@ -23,6 +23,7 @@ from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import connected_parts
 from simulator.partition.steps import steps_of
 from tests.helpers.every_kept_plan import as_set
+from tests.helpers.parts import first_of
 from tests.helpers.random_attention import random_attention_in_blocks, random_attention_product
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import KINDS, random_language_problem
@@ -35,7 +36,7 @@ if has_kernel():
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 KEEPS_ROWS = (3045, 5285, 5730, 7426, 7682, 8732, 10687, 11802)  #: products whose cheapest order is TP beside a cache
-FEW, MANY = range(12), pytest.param(range(12, 300), marks=pytest.mark.slow)
+FEW, MANY = first_of([range(9), range(9, 300)], 1)
 
 
 def in_memory(problem, rng):
