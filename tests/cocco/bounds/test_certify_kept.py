@@ -387,11 +387,14 @@ def test_forced_crossings_by_memory_are_no_less_than_those_of_the_largest():
 
 @pytest.mark.slow
 def test_randwire_in_a_small_memory_has_a_bound_far_above_once():
-    """192 KB: 5,727,339 bytes cross once, 1,296,514 more at least, which takes a minute to find."""
+    """192 KB: 5,727,339 bytes cross once, 896,855 more at least, which takes a minute to find.
+
+    Of the paper's kinds of plans it is 1,135,192 more: nests of several layers may move less.
+    """
     network = workloads.load("randwire_a")
     problem = on_hardware(network, Accelerator(shared_buffer=192 * 1024), metric="ema", keep="auto")
     found = certify(problem, range(problem.size), 40.0)
-    assert 6_800_000 < found.lower_bound < 7_500_000 and found.method == "partition"
+    assert 6_500_000 < found.lower_bound < 7_500_000 and found.method == "partition"
 
 
 def test_what_a_layer_alone_would_pay_is_no_bound_where_it_may_run_with_others():
