@@ -86,17 +86,21 @@ def interrupted(seed: int, delay: float | None = None, is_saved: bool = False) -
             [*COMMAND, *words], cwd=folder, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=error,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL) and None,
         ) as process:  # fmt: skip
-            first = time.monotonic()
-            while cpu_seconds(process.pid) < delay > (time.monotonic() - first) / SLOWEST and process.poll() is None:
-                time.sleep(0.01)
-            begun, start = cpu_seconds(process.pid), time.monotonic()
-            process.send_signal(signal.SIGINT)
-            cpu = 0.0
-            while process.poll() is None and time.monotonic() < start + LATEST:
-                cpu = cpu_seconds(process.pid) - begun
-                time.sleep(0.01)
-            wall = time.monotonic() - start
-            process.kill()
+            try:
+                first = time.monotonic()
+                while (
+                    cpu_seconds(process.pid) < delay > (time.monotonic() - first) / SLOWEST and process.poll() is None
+                ):
+                    time.sleep(0.01)
+                begun, start = cpu_seconds(process.pid), time.monotonic()
+                process.send_signal(signal.SIGINT)
+                cpu = 0.0
+                while process.poll() is None and time.monotonic() < start + LATEST:
+                    cpu = cpu_seconds(process.pid) - begun
+                    time.sleep(0.01)
+                wall = time.monotonic() - start
+            finally:  # also of a test that is cut off
+                process.kill()
         error.seek(0)
         return Ended(seed, tuple(words), delay, begun, cpu, wall, process.returncode, error.read())
 

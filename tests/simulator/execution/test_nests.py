@@ -25,9 +25,12 @@ from tests.helpers.random_heads import random_heads
 from tests.helpers.random_nests import attention_network, random_nest_plan
 
 
-@pytest.mark.parametrize("seeds", [range(75), pytest.param(range(75, 1500), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(75), (566, 787, 3125), pytest.param(range(75, 1500), marks=pytest.mark.slow)])
 def test_nests_are_executed_as_priced(seeds):
-    """Attentions and epilogues, tensors kept, bits, batches, two kinds of memory: every number and all values."""
+    """Attentions and epilogues, tensors kept, bits, batches, two kinds of memory: every number and all values.
+
+    566, 787: groups alike with an operand that is broadcast; 3125: values that stay in part, in blocks.
+    """
     looped = 0
     for seed in seeds:
         network, plan, place, chip = random_nest_plan(seed)

@@ -74,11 +74,10 @@ cdef class KeptPrices:
         )
         if status != OVERFLOW:
             return status
-        found = self.readable(
-            tuple([layers[i] for i in range(count)]), self.number(kept.on_chip) if kept is not NULL else 0,
-            self.number(kept.loaded) if kept is not NULL else 0,
-            self.number(kept.written) if kept is not NULL else 0, reserved, elsewhere, handed,
-        )
+        sets = (0, 0, 0)
+        if kept is not NULL:
+            sets = self.number(kept.on_chip), self.number(kept.loaded), self.number(kept.written)
+        found = self.readable(tuple([layers[i] for i in range(count)]), *sets, reserved, elsewhere, handed)
         if found is None:
             return SHORT
         (
