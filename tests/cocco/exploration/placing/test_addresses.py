@@ -74,14 +74,17 @@ def test_an_answer_is_changed_until_it_has_addresses(small: tuple[Network, Accel
 
 @pytest.mark.slow  # 5 and 10 s
 @pytest.mark.parametrize(
-    ("kilobytes", "cost", "made"), [(224, 8_245_672, {"reordered"}), (256, 7_944_616, {"reordered", "replanned"})]
+    ("kilobytes", "cost", "made"),
+    [(224, 8_245_672, {"reordered", "replanned"}), (256, 7_944_616, {"reordered", "replanned", "split"})],
 )
 def test_an_answer_of_googlenet_is_changed_until_it_has_addresses(kilobytes: int, cost: int, made: set[str]):
-    """In 256 KB other orders and what is given up cost more; some steps take less room at no more cost."""
+    """In 256 KB other orders and what is given up cost more; some steps take less room, and three subgraphs are split,
+    at no more cost.
+    """
     network, chip = workloads.load("googlenet"), Accelerator(shared_buffer=kilobytes * KiB)
     found = cocco.partition(network, chip, metric="ema", samples=300, keep="auto")
-    assert found.moved and {each.what for each in found.moved} == made and found.placed and found.splits == 0
-    assert found.cost == cost
+    assert {each.what for each in found.moved or ()} == made and found.placed
+    assert found.cost == cost and (found.splits != 0) == ("split" in made)
     check_changed(network, chip, found)
 
 
