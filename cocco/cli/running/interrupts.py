@@ -9,6 +9,7 @@ from __future__ import annotations
 import atexit
 import os
 import signal
+import sys
 
 STOPPED = 130  #: exit code after Ctrl-C, whatever was found until then: 128 + SIGINT, as shells have it
 
@@ -20,8 +21,9 @@ def leave_at_once() -> None:
 
 
 def hear() -> None:
-    """Raise KeyboardInterrupt at Ctrl-C again."""
-    _installed(_leave, signal.default_int_handler)
+    """Raise KeyboardInterrupt at Ctrl-C again; where Python cannot raise it, a hundredth of a second later."""
+    if _installed(_leave, signal.default_int_handler):
+        sys.unraisablehook = _once_more
 
 
 def answered() -> None:
@@ -38,6 +40,16 @@ def _installed(before: object, handler: object) -> bool:
     except ValueError:  # not in the main thread, which is the one that is interrupted
         return False
     return True
+
+
+def _once_more(lost: sys.UnraisableHookArgs) -> None:
+    """Send the signal again if it came in a finalizer or a listener of the garbage collector, which cannot raise."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        from threading import Timer  # another thread, since the exception would be lost in here as well
+
+        Timer(0.01, signal.raise_signal, [signal.SIGINT]).start()
+    else:
+        sys.__unraisablehook__(lost)
 
 
 def _leave(*_: object) -> None:

@@ -105,3 +105,25 @@ def test_a_command_line_run_by_a_program_leaves_its_ctrl_c_alone():
 
     assert main(["networks", "--json"]) == 0
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_where_python_loses_it_it_comes_again():
+    """In a listener of the garbage collector, or in a finalizer, what is raised is told and lost."""
+    listen = """import gc, signal, sys, cocco.cli.line as line
+presses = []
+def listener(when, _):
+    if not presses and sys.unraisablehook is not sys.__unraisablehook__:
+        presses.append(when)
+        signal.raise_signal(signal.SIGINT)
+gc.callbacks.append(listener)
+from cocco.cli import main
+code = main()
+print(presses)
+sys.exit(code)"""
+    done = subprocess.run(
+        [sys.executable, "-c", listen, "explore", "resnet50", "--samples", "50000"], text=True, capture_output=True,
+        env=ENVIRONMENT | {"PYTHONPATH": str(ROOT)}, timeout=120,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
+    )  # fmt: skip
+    assert done.returncode == 130 and "['start']" in done.stdout, (done.stdout, done.stderr)
+    assert "Traceback" not in done.stderr and "ignored" not in done.stderr, done.stderr
