@@ -272,17 +272,9 @@ def tied(question: Question, result: Result, effort: Effort, slack: float = 0.0)
     """Return the plans of the least energy among those that cost as little as an answer, or within a slack."""
     from cocco.exploration.settled import settled
 
-    is_energy = question.problem.objective.metric == "energy"
-    if is_energy or not slack:
-        result = settled(question, result, slack, effort.check_addresses)
-    before = result.second
-    if not is_energy and (slack or (before is not None and before.status != "optimal")):
-        thrifty = [answer_in(question, question.problem.memory_of(result.accelerator), "energy", effort)]
-        result = settled(question, result, slack, effort.check_addresses, thrifty)
-        if before is not None and result.second is not None:
-            least = max(before.lower_bound, result.second.lower_bound)
-            result = replace(result, second=replace(result.second, before=before.before, lower_bound=least))
-    return result
+    memory = question.problem.memory_of(result.accelerator)
+    thrifty = lambda: answer_in(question, memory, "energy", effort)  # noqa: E731
+    return settled(question, result, slack, effort.check_addresses, thrifty)
 
 
 def plan_that_runs(question: Question) -> Result:
