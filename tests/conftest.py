@@ -5,6 +5,7 @@ from __future__ import annotations
 import compileall
 import gc
 import signal
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the packages once: hundreds of commands in tests import them, and some may write no file whole."""
+    sys.dont_write_bytecode = False  # what pytest makes of the tests takes it most of the time to collect them
     if not hasattr(config, "workerinput"):
         for name in ("workloads", "simulator", "cocco", "experiments"):
             compileall.compile_dir(config.rootpath / name, quiet=2)
