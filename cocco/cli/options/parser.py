@@ -69,6 +69,8 @@ def build() -> Parser:
 
 def _with_verify(arguments: Sequence[str]) -> list[str]:
     """Return the words with the value of each --verify: argparse would take the NETWORK behind it for one."""
+    if "evaluate" not in arguments:  # the others have no such option, and say so of the word that was given
+        return list(arguments)
     following = [*arguments[1:], ""]
     return [
         "--verify=two" if word == "--verify" and after != "full" else word for word, after in zip(arguments, following)
