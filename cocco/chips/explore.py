@@ -171,7 +171,8 @@ class _Judge:
         """Return an answer, or plans that cost as little there and take less energy."""
         if accelerator not in self._found:
             return answer
-        result = settled(*self._found[accelerator], 0.0, self.effort.check_addresses)
+        question, found = self._found[accelerator]
+        result = settled(question, found, 0.0, self.effort.check_addresses, lambda: found)
         evaluations = self._evaluated(accelerator, result.plans)
         if self.question.broken(accelerator, evaluations):
             return answer
