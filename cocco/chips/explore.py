@@ -20,9 +20,10 @@ from cocco.effort.levels import LevelName, level_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
 from cocco.exploration.answers.result import Result
-from cocco.exploration.explore import answered, tied
+from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import Question, question_of
+from cocco.exploration.settled import settled
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.names import ChipMethod, Keep
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -170,7 +171,8 @@ class _Judge:
         """Return an answer, or plans that cost as little there and take less energy."""
         if accelerator not in self._found:
             return answer
-        result = tied(*self._found[accelerator], self.effort)
+        question, found = self._found[accelerator]
+        result = settled(question, found, 0.0, self.effort.check_addresses, lambda: found)
         evaluations = self._evaluated(accelerator, result.plans)
         if self.question.broken(accelerator, evaluations):
             return answer
