@@ -91,6 +91,7 @@ ROOMS = (
     "cocco.exploration",
     "cocco.chips",
     "cocco.memory",
+    "cocco.export",
     "cocco.output.text",
     "cocco.output.layout",
     "cocco.output.pictures",
