@@ -14,6 +14,7 @@ from cocco.export.pieces import Pieces
 from cocco.export.text import Code, call_of, span
 from simulator.model.nests.chain import Links, links_of
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import JOIN_OPS
 
 CHAIN_ORDERS = ("TM", "TW", "MT")
 
@@ -128,6 +129,8 @@ class _ChainPieces(Pieces):
             return
         closer = self.layout.layer(self.links.closer)
         cell = self._up(self.plan.inner)
+        if any(self.layout.layer(v).op not in JOIN_OPS for v in self.after):
+            cell = self._up(closer.channels)
         if self.has_sums:  # results lie where their sums lay
             cell = closer.channels if self.plan.order == "MT" else self.plan.slice
         self.lines.append(self.layout.region(self.out, self.result, self.sums, self.regions[self.result], cell))
@@ -264,7 +267,7 @@ class _Chain:
                 follow = "NULL"
                 if v != links.openers[0] and links.join is not None:
                     op = "*" if self.layout.layer(links.join).op == "mul" else "+"
-                    follow = f"(const struct follow[]){{{{'{op}', &{self.e}, false, -1}}, {{0}}}}"
+                    follow = f"(const struct follow[]){{{{'{op}', &{self.e}, false, -1, NULL}}, {{0}}}}"
                 self._part(v, self.x, self.e, self._rows("e"), opened.width, self.plan.apart, stays, follow)
         if links.middle is not None:
             layer = self.layout.layer(links.middle)
@@ -294,6 +297,9 @@ class _Chain:
         """What a chunk adds to the results of a tile, so many outputs at once; the results if it is the only one."""
         code, v, name = self.code, self.links.closer, f"{self.layout.names[self.links.closer]}_tile"
         code(f"struct tile {name} = {{tile.samples, tile.rows, tile.columns, tile.outputs, chunk}};")
+        tail = self.pieces.tail if not self.pieces.has_sums else []
+        if tail:
+            self._place("tile")
         with code.block(f"EACH({name}.outputs, tile.outputs.first, tile.outputs.stop, {self.plan.inner})"):
             weights = self._weights(v, f"{name}.outputs, chunk", stays)
             if self.pieces.has_sums:
@@ -302,17 +308,29 @@ class _Chain:
                     f"&sums, chunk.first == 0, {name});"
                 )
                 return
-            if not self.pieces.is_kept:
-                code(f"place(&{self.pieces.out}, {name});")
+            if not tail:
+                self._place(name)
             out, follow = self.pieces.out, self.pieces.follow
             code(call_of(self.closer, self.layout.names[v], [self.d], weights, out, follow, name))
-            self._store(name)
+            if not tail:
+                self._store(name)
+        if tail:
+            self._finish("tile")
 
     def _settle(self) -> None:
-        if not self.pieces.is_kept:
-            self.code(f"place(&{self.pieces.out}, tile);")
+        self._place("tile")
         self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
-        self._store("tile")
+        self._finish("tile")
+
+    def _place(self, tile: str) -> None:
+        if not self.pieces.is_kept:
+            self.code(f"place(&{self.pieces.out}, {tile});")
+
+    def _finish(self, tile: str) -> None:
+        """What needs all channels of a position, and the results to DRAM."""
+        for line in self.pieces.tail:
+            self.code(line.replace("every", tile))
+        self._store(tile)
 
     def _store(self, tile: str) -> None:
         if self.stage.layers[-1] in self.stage.step.written:

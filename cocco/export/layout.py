@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cocco.allocation.address_map import address_map
@@ -134,14 +135,22 @@ def lay_out(priced: PricedPartition) -> Layout:
         )
         if isinstance(price, Price)
     )
-    weights, dram, end = dict[int, int](), dict[int, int](), 0
+    stored = [v for stage in stages for v in stage.step.written]
+    weights, dram, end = dram_of(network, stored, accelerator.batch)
+    return Layout(priced, buffers, places, stages, _names(network), dram, weights, max(1, end))
+
+
+def dram_of(network: Network, stored: Iterable[int], batch: int) -> tuple[dict[int, int], dict[int, int], int]:
+    """Return the first byte of the weights of each layer, of each tensor in DRAM, and the bytes of all together.
+
+    Model inputs stand behind the weights, and what is stored behind them; each with all samples.
+    """
+    weights, tensors, end = dict[int, int](), dict[int, int](), 0
     for v, layer in enumerate(network.layers):
         weights[v], end = end, end + layer.weight_bytes
-    stored = {v for stage in stages for v in stage.step.written}
-    count = len(network.layers)
-    for u in (*range(count, len(network.tensors)), *sorted(stored)):  # model inputs stand behind the weights
-        dram[u], end = end, end + network.tensors[u].size_bytes * accelerator.batch
-    return Layout(priced, buffers, places, stages, _names(network), dram, weights, max(1, end))
+    for u in (*range(len(network.layers), len(network.tensors)), *sorted(set(stored))):
+        tensors[u], end = end, end + network.tensors[u].size_bytes * batch
+    return weights, tensors, end
 
 
 def _names(network: Network) -> dict[int, str]:

@@ -149,8 +149,7 @@ class _Nest:
         if self.plan.order == "CT":
             self._compute_apart()
             return
-        if not self.pieces.is_kept:
-            self.code(f"place(&{out}, tile);")
+        self._place(out)
         self.code(self._call(f"{self.pieces.weights}{of}"))
         self._store()
 
@@ -158,7 +157,22 @@ class _Nest:
         operands = self.pieces.operands[:1] if self.is_product else self.pieces.operands
         return call_of(self.layer, self.name, operands, weights, self.pieces.out, self.pieces.follow)
 
+    def _place(self, out: str) -> None:
+        """Let the region of the result hold this tile, of a chunk or of all channels where they are needed at once."""
+        if self.pieces.tail:
+            self.code("struct tile every = tile;")
+            self.code(f"every.outputs = {span(0, self.layer.channels)};")
+        if not self.pieces.is_kept:
+            self.code(f"place(&{out}, {'every' if self.pieces.tail else 'tile'});")
+
     def _store(self) -> None:
+        if self.pieces.tail:
+            with self.code.block(f"if (tile.outputs.stop == {self.layer.channels})"):
+                for line in self.pieces.tail:
+                    self.code(line)
+                if self.stage.layers[-1] in self.stage.step.written:
+                    self.code(f"store_tile(&{self.pieces.out}, every);")
+            return
         if self.stage.layers[-1] in self.stage.step.written:
             self.code(f"store_tile(&{self.pieces.out}, tile);")
 
@@ -190,8 +204,7 @@ class _Nest:
 
     def _settle(self, stack: ExitStack) -> None:
         with self.code.block(f"if (tile.inputs.stop == {self.depth})"):
-            if not self.pieces.is_kept:
-                self.code(f"place(&{self.pieces.out}, tile);")
+            self._place(self.pieces.out)
             self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
             self._store()
         self.code(f"forget(&{self.pieces.weights});")
@@ -249,8 +262,7 @@ class _Nest:
                 f"tile.outputs = (struct span){{least({first} + channels.first, {self.layer.channels}), "
                 f"least({first} + channels.stop, {self.layer.channels})}};"
             )
-            if not self.pieces.is_kept:
-                self.code(f"place(&{self.pieces.out}, tile);")
+            self._place(self.pieces.out)
             self.code(self._call(self.pieces.weights))
             self._store()
 
@@ -280,7 +292,6 @@ class _Nest:
                 self.code(f"bring(&{region}, &{self.name}_layer, BLOCK, {channels}, tile);")
 
     def _join(self, stack: ExitStack, rest: list[str]) -> None:
-        if not self.pieces.is_kept:
-            self.code(f"place(&{self.pieces.out}, tile);")
+        self._place(self.pieces.out)
         self.code(self._call(""))
         self._store()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cocco.export.layout import Layout, Stage, tensor_id, weights_id
 from cocco.export.refusal import Refusal
-from cocco.export.text import OPS
+from cocco.export.text import OPS, call_of, span
 from workloads.network.layers.ops import JOIN_OPS, WINDOW_OPS
 
 
@@ -135,6 +135,8 @@ class Pieces:
         if self.is_kept:
             return
         held = plan.apart if self.is_joined or plan.order == "CT" else plan.chunk
+        if any(self.layout.layer(v).op not in JOIN_OPS for v in self.after):
+            held = self.layer.channels
         cell = cells.get(plan.order, self._up(held)) * often
         at = self._at(self.result)
         region = self.regions[self.result]._replace(main=plan.tile)
@@ -142,30 +144,57 @@ class Pieces:
         self.begin.append(f"drop(&{self.out});")
 
     def _follow(self) -> None:
-        """Sums and products that follow a layer: each a map on chip, or one that passes through the room of a word."""
-        self.follow, before = "NULL", self.made
-        layout, stage = self.layout, self.stage
-        entries, first = [], None
+        """What follows a layer: sums and products of each result, and layers that need all channels of a position.
+
+        follow: the sums and products before the first of these; tail: what runs once all channels of a tile are there.
+        """
+        layout, before = self.layout, self.made
+        parts, self.tail, self.first_passing = [list[str]()], list[str](), -1
         for v in self.after:
             layer = layout.layer(v)
             others = [u for u in layout.network.operands[v] if u != before]
-            if layer.op not in JOIN_OPS or len(others) > 1:
-                raise Refusal(f"layer {layer.name!r}: {layer.op} after {self.layer.name!r} has no program yet")
-            if before in stage.step.written:
-                entries.append(f"{{'=', NULL, false, {layout.dram[before]}}}")
-            for u in others:
-                is_here = layout.kept(stage, u) is not None or u in self.coming.values()
-                is_gate = u in {layout.network.operands[v][place] for place in layer.whole}
-                if is_gate and not is_here:
-                    raise Refusal(f"layer {layer.name!r}: a map that is broadcast after a layer has no program yet")
-                if not is_here:
-                    first = u if first is None else first
-                    region = self.regions[u]._replace(main=(1, 1), side=(0, 0))
-                    self.lines.append(layout.region(layout.region_name(stage, u), u, self._at(u, first), region, 8))
-                entries.append(
-                    f"{{'{OPS[layer.op]}', &{layout.region_name(stage, u)}, {str(not is_here).lower()}, -1}}"
-                )
+            parts[-1] += self._leaves(before)
+            if len(others) > 1 or (layer.op not in JOIN_OPS and others):
+                raise Refusal(f"layer {layer.name!r}: several maps after {self.layer.name!r} have no program yet")
+            if layer.op in JOIN_OPS:
+                parts[-1] += [self._other(v, u, OPS[layer.op]) for u in others]
+            else:
+                self.tail.append(call_of(layer, layout.names[v], [self.out], "", self.out, "", "every"))
+                parts.append([])
             before = v
-        if entries:
-            self.follow = self._name("follow")
-            self.lines.append(f"static const struct follow {self.follow}[] = {{{', '.join(entries)}, {{0}}}};")
+        names = [self._entries(number, entries) for number, entries in enumerate(parts)]
+        self.follow = names[0]
+        after = [f"follow_tile(&{self.out}, {name}, every);" for name in names[1:]]
+        self.tail = [line for each in zip(self.tail, after) for line in each if "NULL" not in line]
+
+    def _entries(self, number: int, entries: list[str]) -> str:
+        if not entries:
+            return "NULL"
+        name = self._name(f"follow_{number}" if number else "follow")
+        self.lines.append(f"static const struct follow {name}[] = {{{', '.join(entries)}, {{0}}}};")
+        return name
+
+    def _leaves(self, v: int) -> list[str]:
+        """Return where results in between go that others read, too."""
+        kept = self.layout.kept(self.stage, v)
+        stored = self.layout.dram[v] if v in self.stage.step.written else -1
+        if kept is None and stored < 0:
+            return []
+        return [f"{{'=', NULL, false, {stored}, {f'&{self.layout.kept_name(kept)}' if kept else 'NULL'}}}"]
+
+    def _other(self, v: int, u: int, op: str) -> str:
+        """Return a sum or product with another map: on chip, or passing through the room of a word."""
+        layout, stage, tensor = self.layout, self.stage, self.layout.network.tensors[u]
+        name = layout.region_name(stage, u)
+        is_here = layout.kept(stage, u) is not None or u in self.coming.values()
+        is_gate = u in {layout.network.operands[v][place] for place in layout.layer(v).whole}
+        if is_gate and not is_here:
+            region = self.regions[u]._replace(main=(tensor.height, tensor.width))
+            self.lines.append(layout.region(name, u, self._at(u), region, self._up(tensor.channels)))
+            every = f"{span(0, tensor.height)}, {span(0, tensor.width)}"
+            self.begin += [f"ring(&{name});", f"load_tile(&{name}, {span(0, 'BATCH')}, {every});"]
+        elif not is_here:
+            self.first_passing = u if self.first_passing < 0 else self.first_passing
+            region = self.regions[u]._replace(main=(1, 1), side=(0, 0))
+            self.lines.append(layout.region(name, u, self._at(u, self.first_passing), region, 8))
+        return f"{{'{op}', &{name}, {str(not is_here and not is_gate).lower()}, -1, NULL}}"

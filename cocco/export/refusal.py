@@ -38,8 +38,8 @@ def _check_network(network: Network) -> None:
     for layer in network.layers:
         if layer.op in UNSUPPORTED_OPS:
             raise Refusal(f"layer {layer.name!r}: {layer.op} has no program yet")
-        if layer.frames is not None or layer.experts is not None or layer.appended:
-            raise Refusal(f"layer {layer.name!r}: frames, experts and caches have no program yet")
+        if layer.frames is not None or layer.experts is not None:
+            raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
         if layer.op == "matmul" and len(layer.inputs) != 2:
             raise Refusal(f"layer {layer.name!r}: a second operand of several tensors has no program yet")
         if layer.has_weights and layer.bits.weights != 8:

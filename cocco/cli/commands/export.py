@@ -12,16 +12,18 @@ from cocco.cli.options.output import print_answer
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.plans import add_plan, read_partition
 from cocco.cli.running.runs import hardware_notes, network_of, plan_of
-from simulator.evaluation import evaluate
+from cocco.output.text.plans.evaluation import evaluation_text
+from simulator.evaluation import Evaluation, evaluate
+from workloads.network.network import Network
+
+NO_PROGRAM = "--verify c builds the program of --c DIR; give that as well"
 
 
 def add_options(parser: Parser) -> None:
     """Add what the command takes."""
     add_network(parser, or_run=True)
     add_plan(parser)
-    parser.add_argument(
-        "--c", metavar="DIR", required=True, help="write the program into this folder: C11 and a Makefile"
-    )
+    parser.add_argument("--c", metavar="DIR", help="write a program into this folder: C11 and a Makefile")
     parser.add_argument(
         "--verify", choices=("c",), metavar="c",
         help="build the program with guards and sanitizers, run it, and compare what it counts and gives (needs gcc)",
@@ -32,33 +34,46 @@ def add_options(parser: Parser) -> None:
 
 
 def run(options: Namespace) -> int:
-    """Write the program. Exit 1 where the plan does not fit, or --verify c finds a difference."""
+    """Write the program, print the data. Exit 1 where the plan does not fit, or --verify c finds a difference."""
+    from cocco.export.commands import plan_commands
+
+    if options.c is None and (options.verify or not options.json):
+        raise UsageError(NO_PROGRAM if options.verify else "export needs --c DIR for a program, or --json for data")
+    plan, accelerator, network = plan_of(options), accelerator_of(options), network_of(options)
+    partition = read_partition(plan, network, accelerator, options.tile_rule)
+    evaluation = evaluate(network, partition, accelerator, options.tile_rule)
+    if not evaluation.fits:
+        print_answer(options, evaluation.to_json, lambda: evaluation_text(evaluation))
+        return 1
+    program = _program(options, network, evaluation) if options.c else {}
+
+    def content() -> dict[str, Any]:
+        return plan_commands(network, evaluation) | ({"program": program} if program else {})
+
+    print_answer(options, content, lambda: _text(options.c, program), hardware_notes(options, accelerator))
+    return 0 if program.get("verified") is not False else 1
+
+
+def _program(options: Namespace, network: Network, evaluation: Evaluation) -> dict[str, Any]:
+    """Write the program; return what it claims, and with --verify what it counted."""
     from cocco.export.program import program_of, write_program
     from cocco.export.verify import claims_of, run_program
 
-    plan, accelerator, network = plan_of(options), accelerator_of(options), network_of(options)
-    partition = read_partition(plan, network, accelerator, options.tile_rule)
-    evaluation, folder = evaluate(network, partition, accelerator, options.tile_rule), Path(options.c)
+    folder = Path(options.c)
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"--c {folder} is a file; name a folder")
-    write_program(folder, program := program_of(network, partition, accelerator, options.tile_rule))
-    found = run_program(network, evaluation, folder) if options.verify else None
-    claimed = claims_of(evaluation)
+    files = program_of(network, evaluation.plan, evaluation.accelerator, options.tile_rule)
+    write_program(folder, files)
+    found = {"files": sorted(files), "claimed": claims_of(evaluation), "counted": None, "verified": None, "message": ""}
+    return found | run_program(network, evaluation, folder).to_json() if options.verify else found
 
-    def content() -> dict[str, Any]:
-        return {"network": network.name, "files": sorted(program), "claimed": claimed, "verified": None} | (
-            found.to_json() if found else {}
-        )
 
-    def text() -> str:
-        lines = [f"The plan of {network.name} as a C program, {len(partition)} steps: {folder}", ""]
-        lines += [f"  {kind:<8} {size:>13,} bytes" for kind, size in claimed.items()]
-        if found:
-            lines += [
-                "",
-                "It ran: counters and outputs are equal." if found.verified else f"It differs: {found.message}.",
-            ]
-        return "\n".join(lines)
-
-    print_answer(options, content, text, hardware_notes(options, accelerator))
-    return 0 if found is None or found.verified else 1
+def _text(folder: str, program: dict[str, Any]) -> str:
+    lines = [f"Written into {folder}: {', '.join(program['files'])}", "", "What crosses DRAM, in bytes:"]
+    counted = program["counted"] or {}
+    for kind, size in program["claimed"].items():
+        lines.append(f"  {kind:<8} {size:>13,} claimed" + (f" {counted[kind]:>13,} counted" if kind in counted else ""))
+    if program["verified"] is not None:
+        good = "The program ran with guards and sanitizers; its outputs are equal."
+        lines += ["", good if program["verified"] else f"The program differs: {program['message']}."]
+    return "\n".join(lines)

@@ -62,6 +62,8 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
             uint32_t operand = other[y->of->channels > 1 ? first + k : y->channel];
             values[k] = requantize(follow->op == '*' ? values[k] * operand : values[k] + operand);
         }
+        if (follow->kept)
+            memcpy(at(follow->kept, sample, row, column) + first, values, (size_t)count);
         if (follow->stored >= 0) {
             memcpy(place, values, (size_t)count);
             dma_store(follow->stored + (((long)sample * out->of->height + row) * out->of->width + column)
@@ -69,6 +71,20 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
         }
     }
     memcpy(place, values, (size_t)count);
+}
+
+/* The same of results that lie on chip: what follows a layer that needed all channels of a position. */
+void follow_tile(struct region *out, const struct follow *follow, struct tile tile)
+{
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
+        uint8_t values[WORD];
+        int words = least(WORD, tile.outputs.stop - word);
+        memcpy(values, at(out, sample, row, column) + word, (size_t)words);
+        finish(out, follow, sample, row, column, word, words, values);
+    }
 }
 
 static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)

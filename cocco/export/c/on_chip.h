@@ -80,11 +80,12 @@ struct sums { /* 4 bytes of each result of a tile */
     struct tile of;
 };
 
-struct follow { /* a sum or product after a layer, element by element, before the result is stored */
+struct follow { /* a sum or product after a layer, element by element, before the result is stored; '=': none */
     char op;
     struct region *operand;
-    bool passes; /* from DRAM, a word of channels at a time */
-    long stored; /* where this result is written as well in DRAM, -1: nowhere */
+    bool passes;         /* from DRAM, a word of channels at a time */
+    long stored;         /* where this result is written as well in DRAM, -1: nowhere */
+    struct region *kept; /* where it stays on chip as well */
 };
 
 enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
@@ -119,6 +120,7 @@ void convolve(const struct layer *layer, struct region *const *x, int count, con
               struct region *out, const struct follow *follow, struct tile tile);
 void add_slice(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
                const struct sums *sums, bool is_first, struct tile tile);
+void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
 void settle(const struct sums *sums, struct region *out, const struct follow *follow);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
