@@ -35,7 +35,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Write the program, print the data. Exit 1 where the plan does not fit, or --verify c finds a difference."""
-    from cocco.export.commands import plan_commands
+    from cocco.output.program.commands import plan_commands
 
     if options.c is None and (options.verify or not options.json):
         raise UsageError(NO_PROGRAM if options.verify else "export needs --c DIR for a program, or --json for data")
@@ -56,8 +56,8 @@ def run(options: Namespace) -> int:
 
 def _program(options: Namespace, network: Network, evaluation: Evaluation) -> dict[str, Any]:
     """Write the program; return what it claims, and with --verify what it counted."""
-    from cocco.export.program import program_of, write_program
-    from cocco.export.verify import claims_of, run_program
+    from cocco.output.program.program import program_of, write_program
+    from cocco.output.program.verify import claims_of, run_program
 
     folder = Path(options.c)
     if folder.exists() and not folder.is_dir():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cocco.export.text import heads_of, is_transposed
+from cocco.output.program.text import heads_of, is_transposed
 from simulator.execution.count.miss import Span
 from simulator.execution.value.arithmetic import Arithmetic, Block, Read, ReadWhole
 from workloads.network.layers.ops import NORM_OPS

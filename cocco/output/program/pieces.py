@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cocco.export.layout import Layout, Stage, tensor_id, weights_id
-from cocco.export.refusal import Refusal
-from cocco.export.text import OPS, call_of, span
+from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
+from cocco.output.program.refusal import Refusal
+from cocco.output.program.text import OPS, call_of, span
 from workloads.network.layers.ops import JOIN_OPS, WINDOW_OPS
 
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from cocco.export.chains import CHAIN_ORDERS, chain_step
-from cocco.export.held import held_step
-from cocco.export.layout import Layout, Stage, lay_out
-from cocco.export.loops import ORDERS, loop_step
-from cocco.export.refusal import check_order
-from cocco.export.text import layer_text
+from cocco.output.program.chains import CHAIN_ORDERS, chain_step
+from cocco.output.program.held import held_step
+from cocco.output.program.layout import Layout, Stage, lay_out
+from cocco.output.program.loops import ORDERS, loop_step
+from cocco.output.program.refusal import check_order
+from cocco.output.program.text import layer_text
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.regions import Region
@@ -46,7 +46,7 @@ def program_of(
     layout = lay_out(price_partition(network, partition, accelerator, tile_rule))
     own = {"layers.c": _layers(layout), "layers.h": _header(layout), "plan.c": _plan(layout), "sizes.h": _sizes(layout)}
     text = {name: "\n".join(lines) + "\n" for name, lines in own.items()}
-    return text | {name: (files("cocco.export") / "c" / name).read_text() for name in SUPPORT}
+    return text | {name: (files("cocco.output.program") / "c" / name).read_text() for name in SUPPORT}
 
 
 def write_program(folder: Path, program: dict[str, str]) -> None:

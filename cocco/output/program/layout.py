@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from cocco.allocation.address_map import address_map
-from cocco.export.refusal import Refusal, check_supported
+from cocco.output.program.refusal import Refusal, check_supported
 from simulator.model.buffer_plan import BufferPlan, make_plan, round_up, tensor_id, weights_id
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import lcm
 
-from cocco.export.layout import Layout, Stage, tensor_id, weights_id
-from cocco.export.text import Code, call_of, is_transposed
+from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
+from cocco.output.program.text import Code, call_of, is_transposed
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from simulator.model.subgraph.tiling import Tile

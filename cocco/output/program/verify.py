@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cocco.export.reference import ByteArithmetic
+from cocco.output.program.reference import ByteArithmetic
 from simulator.evaluation import Evaluation
 from workloads.network.network import Network
 

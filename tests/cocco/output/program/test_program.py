@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import workloads
-from cocco.export.program import program_of, write_program
-from cocco.export.reference import PRIME, ByteArithmetic
-from cocco.export.verify import ProgramRun, run_program
+from cocco.output.program.program import program_of, write_program
+from cocco.output.program.reference import PRIME, ByteArithmetic
+from cocco.output.program.verify import ProgramRun, run_program
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution.value.arithmetic import Arithmetic
 from tests.helpers.parts import first_of

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from cocco.export.layout import Layout, Stage, weights_id
-from cocco.export.pieces import Pieces
-from cocco.export.text import Code, call_of, span
+from cocco.output.program.layout import Layout, Stage, weights_id
+from cocco.output.program.pieces import Pieces
+from cocco.output.program.text import Code, call_of, span
 from simulator.model.nests.chain import Links, links_of
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import JOIN_OPS

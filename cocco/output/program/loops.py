@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-from cocco.export.layout import Layout, Stage
-from cocco.export.pieces import Pieces
-from cocco.export.refusal import Refusal
-from cocco.export.text import Code, call_of, is_transposed, span
+from cocco.output.program.layout import Layout, Stage
+from cocco.output.program.pieces import Pieces
+from cocco.output.program.refusal import Refusal
+from cocco.output.program.text import Code, call_of, is_transposed, span
 from workloads.network.layers.ops import WINDOW_OPS
 
 ORDERS = {

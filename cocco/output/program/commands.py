@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cocco.allocation.address_map import address_map
-from cocco.export.layout import dram_of
-from cocco.export.refusal import Refusal
 from cocco.latency.places import places_of
+from cocco.output.program.layout import dram_of
+from cocco.output.program.refusal import Refusal
 from simulator.evaluation import Evaluation
 from simulator.model.price import Price
 from simulator.partition.steps import steps_of
