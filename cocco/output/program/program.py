@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from cocco.output.program.chains import CHAIN_ORDERS, chain_step
-from cocco.output.program.held import held_step
 from cocco.output.program.layout import Layout, Stage, lay_out
-from cocco.output.program.loops import ORDERS, loop_step
 from cocco.output.program.refusal import check_order
+from cocco.output.program.steps.blocks import attention_step
+from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
+from cocco.output.program.steps.held import held_step
+from cocco.output.program.steps.loops import ORDERS, loop_step
 from cocco.output.program.text import layer_text
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
@@ -84,9 +85,11 @@ def _kept(layout: Layout, kept: KeptInterval) -> str:
 
 
 def _step(layout: Layout, stage: Stage) -> Iterator[str]:
-    check_order(stage.names, stage.price, (*ORDERS, *CHAIN_ORDERS))
+    check_order(stage.names, stage.price, (*ORDERS, *CHAIN_ORDERS, "TB"))
     if stage.price.loops is None:
         return held_step(layout, stage)
+    if stage.price.loops.order == "TB":
+        return attention_step(layout, stage)
     is_chain = stage.price.loops.order in CHAIN_ORDERS
     return chain_step(layout, stage) if is_chain else loop_step(layout, stage)
 

@@ -50,7 +50,13 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
     uint8_t *place = at(out, sample, row, column) + first;
     for (; follow && follow->op; follow++) {
         struct region *y = follow->operand;
-        if (follow->passes) {
+        if (follow->passes && !y->rows) { /* without room of its own: into the place of the result */
+            dma_load(INPUTS, place - on_chip, y->of->dram + (((long)sample * y->of->height + row) * y->of->width + column)
+                     * y->of->channels + first, count);
+            for (int k = 0; k < count; k++)
+                values[k] = requantize(follow->op == '*' ? (uint32_t)values[k] * place[k] : (uint32_t)values[k] + place[k]);
+            y = NULL;
+        } else if (follow->passes) {
             y->channel = first;
             y->row_at[row] = y->column_at[column] = 0;
             y->sample = sample;
@@ -177,6 +183,62 @@ void settle(const struct sums *sums, struct region *out, const struct follow *fo
             values[k] = requantize(sum);
         }
         finish(out, follow, sample, row, column, word, words, values);
+    }
+}
+
+static uint32_t get(long place)
+{
+    uint32_t value;
+    memcpy(&value, on_chip + place, sizeof value);
+    return value;
+}
+
+static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
+
+/* A block of keys and values (the inputs of a tile) for a tile of queries, one head; the last block makes results.
+ *
+ * Powers lie where the scores lay. With sums (-1: none, one block), each query has a maximum, a total, and a sum of each
+ * output; all are scaled anew when the maximum grows.
+ */
+void attend(const struct layer *scores, const struct layer *context, struct region *queries,
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile)
+{
+    static struct meeting found[MOST_MEETINGS];
+    int count = scores->channels / scores->groups, width = context->channels / context->groups;
+    int depth = scores->in_channels / scores->groups, head = tile.outputs.first / width;
+    int block = round_up(tile.inputs.stop - tile.inputs.first), sample = tile.samples.first;
+    long words = round_up(width) + 2;
+    struct span inputs = {head * depth, (head + 1) * depth};
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
+        bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
+        int meetings = find(scores, &queries, 1, sample, row, column, inputs, found);
+        uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
+        for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
+            uint8_t score = requantize(dot(found, meetings, keys, head * count + key, 0));
+            on_chip[powers + key - tile.inputs.first] = score;
+            most_now = score > most_now ? score : most_now;
+        }
+        uint32_t factor = is_first ? 1 : power(most_now - most_before);
+        total = total * factor;
+        for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
+            uint8_t *score = on_chip + powers + key - tile.inputs.first;
+            *score = (uint8_t)power(most_now - *score);
+            total += *score;
+        }
+        total %= PRIME;
+        struct meeting all = {on_chip + powers, 0, 0, tile.inputs.stop - tile.inputs.first};
+        for (int k = 0; k < width; k++) {
+            uint32_t sum = is_first ? 0 : get(sums + 8 + 4 * k) * factor;
+            sum = (sum + dot(&all, 1, values, head * width + k, tile.inputs.first)) % PRIME;
+            if (tile.inputs.stop == count)
+                at(out, sample, row, column)[head * width + k] = requantize(sum * total);
+            else
+                put(sums + 8 + 4 * k, sum);
+        }
+        if (has_sums && tile.inputs.stop < count)
+            put(sums, most_now), put(sums + 4, total);
     }
 }
 

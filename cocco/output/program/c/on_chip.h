@@ -122,6 +122,9 @@ void add_slice(const struct layer *layer, struct region *const *x, int count, co
                const struct sums *sums, bool is_first, struct tile tile);
 void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
 void settle(const struct sums *sums, struct region *out, const struct follow *follow);
+void attend(const struct layer *scores, const struct layer *context, struct region *queries,
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 

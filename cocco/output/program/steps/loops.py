@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage
-from cocco.output.program.pieces import Pieces
 from cocco.output.program.refusal import Refusal
+from cocco.output.program.steps.pieces import Pieces
 from cocco.output.program.text import Code, call_of, is_transposed, span
 from workloads.network.layers.ops import WINDOW_OPS
 

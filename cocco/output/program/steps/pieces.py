@@ -22,6 +22,7 @@ class Pieces:
         self.is_joined = self.layer.op not in WINDOW_OPS and self.layer.op != "matmul"
         self.regions = stage.model.residency(stage.price).regions
         self.is_kept = layout.kept(stage, self.result) is not None
+        self.slices_of = -1  #: a tensor that comes in slices, and again without room of its own
         self.coming: dict[str, int] = {}  #: regions of what is loaded piece by piece, with their tensors
         self._arrive()
         self._input()
@@ -187,6 +188,10 @@ class Pieces:
         layout, stage, tensor = self.layout, self.stage, self.layout.network.tensors[u]
         name = layout.region_name(stage, u)
         is_here = layout.kept(stage, u) is not None or u in self.coming.values()
+        if not is_here and u == self.slices_of:
+            name += "_again"
+            self.lines.append(f"static struct region {name} = {{.of = &{layout.names[u]}}};")
+            return f"{{'{op}', &{name}, true, -1, NULL}}"
         is_gate = u in {layout.network.operands[v][place] for place in layout.layer(v).whole}
         if is_gate and not is_here:
             region = self.regions[u]._replace(main=(tensor.height, tensor.width))

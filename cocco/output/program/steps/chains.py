@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage, weights_id
-from cocco.output.program.pieces import Pieces
+from cocco.output.program.steps.pieces import Pieces
 from cocco.output.program.text import Code, call_of, span
 from simulator.model.nests.chain import Links, links_of
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import JOIN_OPS
 
-CHAIN_ORDERS = ("TM", "TW", "MT")
+CHAIN_ORDERS = ("TM", "TW", "TS", "MT")
 
 Span = tuple[int, int]
 
@@ -90,7 +90,11 @@ class _ChainPieces(Pieces):
 
     def _input(self) -> None:
         x, links, network = self.links.x, self.links, self.layout.network
-        if self.layout.kept(self.stage, x) is None:
+        self.is_cut = self.plan.order == "TS" and self.plan.kept < network.tensors[x].channels
+        if self.plan.order == "TS" and self.layout.kept(self.stage, x) is None:
+            self.slices_of = x
+            self._define(x, self._up(self.plan.kept), self._at(x))
+        elif self.layout.kept(self.stage, x) is None:
             self.coming[self._define(x, self._up(network.tensors[x].channels), self._at(x))] = x
         for u in dict.fromkeys((links.opened[-1], links.opened[-1] if links.middle is None else links.middle)):
             name = self._define(u, self._up(self.plan.chunk), self._at(u))
@@ -99,7 +103,7 @@ class _ChainPieces(Pieces):
     @property
     def stay(self) -> int:
         """How many middle channels have weights that stay over a tile."""
-        return self.plan.chunk if self.plan.order == "MT" else self.plan.kept
+        return {"MT": self.plan.chunk, "TS": 0}.get(self.plan.order, self.plan.kept)
 
     def _weights(self) -> None:
         links, offset, at = self.links, 0, self.layout.at(weights_id(self.stage.number))
@@ -123,7 +127,7 @@ class _ChainPieces(Pieces):
         return f"s{self.stage.number}_{self.layout.names[v]}_weights"
 
     def _output(self) -> None:
-        self.sums, self.out = self._at(self.result), self.layout.region_name(self.stage, self.result)
+        self.sums, self.out = self._at(self.result, self.links.x), self.layout.region_name(self.stage, self.result)
         self.has_sums = self.plan.chunk < self.middle
         if self.is_kept:
             return
@@ -171,7 +175,7 @@ class _Chain:
         extents[links.openers[0]] = network.tensors[links.x].height
         if links.middle is not None:
             extents[links.middle] = network.tensors[network.operands[links.middle][0]].height
-        tables = rows_of_tiles(links, network.layers, extents, self.plan.tile[0], self.plan.order != "TM")
+        tables = rows_of_tiles(links, network.layers, extents, self.plan.tile[0], self.plan.order not in ("TM", "TS"))
         passes = self.pieces.coming and self.plan.mode != "whole"
         for name in tables[0] if passes else [each for each in tables[0] if each != "x"]:
             spans = ", ".join(f"{{{first}, {stop}}}" for first, stop in (rows[name] for rows in tables))
@@ -182,8 +186,9 @@ class _Chain:
 
     def _tiles_outside(self) -> None:
         code, plan, middle = self.code, self.plan, self.pieces.middle
-        if plan.kept:
-            self._load_staying(span(0, plan.kept))
+        stay = self.pieces.stay
+        if stay:
+            self._load_staying(span(0, stay))
         with ExitStack() as stack:
             stack.enter_context(code.block("EACH(tile.samples, 0, BATCH, 1)"))
             self._begin_sample()
@@ -192,10 +197,10 @@ class _Chain:
             stack.enter_context(code.block(f"EACH(tile.outputs, 0, {self.closer.channels}, {plan.slice})"))
             if self.pieces.has_sums:
                 code(f"struct sums sums = {{{self.pieces.sums}, tile}};")
-            for low, high in ((0, plan.kept), (plan.kept, middle)):
+            for low, high in ((0, stay), (stay, middle)):
                 if low < high:
                     with code.block(f"EACH(chunk, {low}, {high}, {plan.chunk})"):
-                        self._chunk(stays=high <= plan.kept)
+                        self._chunk(stays=high <= stay)
             if self.pieces.has_sums:
                 self._settle()
 
@@ -263,17 +268,58 @@ class _Chain:
             code(f"{region}.channel = chunk.first;")
         opened = self.layout.layer(links.opened[-1])
         with code.block(f"if ({self._rows('e')}.first < {self._rows('e')}.stop)"):
-            for v in links.openers:
-                follow = "NULL"
-                if v != links.openers[0] and links.join is not None:
-                    op = "*" if self.layout.layer(links.join).op == "mul" else "+"
-                    follow = f"(const struct follow[]){{{{'{op}', &{self.e}, false, -1, NULL}}, {{0}}}}"
-                self._part(v, self.x, self.e, self._rows("e"), opened.width, self.plan.apart, stays, follow)
+            if self.plan.order == "TS":
+                self._open_in_slices()
+            for v in links.openers if self.plan.order != "TS" else ():
+                rows = self._rows("e")
+                self._part(v, self.x, self.e, rows, opened.width, self.plan.apart, stays, self._joining(v))
         if links.middle is not None:
             layer = self.layout.layer(links.middle)
             with code.block(f"if ({self._rows('d')}.first < {self._rows('d')}.stop)"):
                 self._part(links.middle, self.e, self.d, self._rows("d"), layer.width, self.plan.chunk, stays, "NULL")
         self._close(stays)
+
+    def _open_in_slices(self) -> None:
+        """Rows of E of this chunk from slices of x, each of which comes anew; their sums lie where E does."""
+        code, pieces, opener = self.code, self.pieces, self.links.openers[0]
+        layer, sums = self.layout.layer(opener), "opened"
+        code(f"struct tile {sums} = {{tile.samples, {self._rows('e')}, {{0, {layer.width}}}, chunk, {{0, 1}}}};")
+        code(f"place(&{self.e}, {sums});")
+        if pieces.is_cut:
+            code(f"{self.e}.cell = chunk.stop - chunk.first;")
+        for number, _ in enumerate(self.links.openers if pieces.is_cut else ()):
+            size = f"4L * (chunk.stop - chunk.first) * ({sums}.rows.stop - {sums}.rows.first) * {layer.width}"
+            at = f"{self.e}.main" + (f" + {size}" if number else "")
+            code(f"struct sums sums_{number} = {{{at}, {sums}}};")
+        with code.block(f"EACH({sums}.inputs, 0, {layer.in_channels}, {self.plan.kept})"):
+            if self.layout.kept(self.stage, self.links.x) is None:
+                name = self.layout.names[opener]
+                code(f"drop(&{self.x});")
+                code(f"bring(&{self.x}, &{name}_layer, BLOCK, {sums}.inputs, {sums});")
+            for number, v in enumerate(self.links.openers):
+                self._open_slice(number, v, sums)
+        for number, v in enumerate(self.links.openers if pieces.is_cut else ()):
+            code(f"settle(&sums_{number}, &{self.e}, {self._joining(v)});")
+
+    def _open_slice(self, number: int, v: int, sums: str) -> None:
+        code, name, part = self.code, self.layout.names[v], f"{self.layout.names[v]}_tile"
+        code(f"struct tile {part} = {sums};")
+        with code.block(f"EACH({part}.outputs, chunk.first, chunk.stop, {self.plan.apart})"):
+            weights = self._weights(v, f"{part}.outputs, {part}.inputs", stays=False)
+            if not self.pieces.is_cut:
+                code(call_of(self.layout.layer(v), name, [self.x], weights, self.e, self._joining(v), part))
+                return
+            code(
+                f"add_slice(&{name}_layer, (struct region *const[]){{&{self.x}}}, 1, &{weights}, &sums_{number}, "
+                f"{part}.inputs.first == 0, {part});"
+            )
+
+    def _joining(self, v: int) -> str:
+        """Return what the results of an opener pass through: the second joins those of the first, in their place."""
+        if v == self.links.openers[0] or self.links.join is None:
+            return "NULL"
+        op = "*" if self.layout.layer(self.links.join).op == "mul" else "+"
+        return f"(const struct follow[]){{{{'{op}', &{self.e}, false, -1, NULL}}, {{0}}}}"
 
     def _part(self, v: int, x: str, out: str, rows: str, width: int, piece: int, stays: bool, follow: str) -> None:
         """Rows of a layer that makes these middle channels, so many at once."""
