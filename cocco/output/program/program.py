@@ -102,13 +102,14 @@ def _header(layout: Layout) -> list[str]:
 def _sizes(layout: Layout) -> list[str]:
     """Return the constants: of the memories, of DRAM, and of the regions of each step."""
     network, operands = layout.network, [0, *map(len, layout.network.operands)]
+    sharing = max((layer.groups // layer.second_heads for layer in network.layers), default=1)
     taps = max((layer.kernel[0] * layer.kernel[1] for layer in network.layers), default=1)
     constants = {
         "ON_CHIP_BYTES": layout.capacity,
         "DRAM_BYTES": layout.dram_bytes,
         "REGIONS": len(layout.places),
         "BATCH": layout.batch,
-        "MOST_ROWS": max(each.height for each in network.tensors),
+        "MOST_ROWS": max(each.height for each in network.tensors) * sharing,
         "MOST_COLUMNS": max(each.width for each in network.tensors),
         "MOST_MEETINGS": taps * max(operands),
     }

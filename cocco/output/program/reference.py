@@ -66,8 +66,8 @@ class ByteArithmetic(Arithmetic):
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op == "matmul":
             left = whole(operands[0]) if 0 in layer.whole else read(operands[0], rows, columns)
-            second = whole(operands[1])
-            second = second.reshape(layer.second_heads, len(second) // layer.second_heads, -1)  # heads, channels, rows
+            maps = [whole(u).reshape(layer.second_heads, -1, whole(u)[0].size) for u in operands[1:]]
+            second = np.concatenate(maps, axis=2)  # heads, channels, rows
             second = second.repeat(layer.groups // layer.second_heads, axis=0)
             matrices = second if not is_transposed(self.network, v) else second.transpose(0, 2, 1)
             pairs = zip(matrices, np.split(left, layer.groups))

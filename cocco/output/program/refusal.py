@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition
+from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 UNSUPPORTED_OPS = ("rearrange", "attention")
@@ -34,14 +35,18 @@ def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -
         raise Refusal(f"subgraph of {names[0]!r}: loop order {price.loops.order} has no program yet")
 
 
+def check_second(layer: Layer) -> None:
+    """Raise Refusal where the second operand of a product is several maps: only attentions in blocks have those."""
+    if len(layer.inputs) != 2:
+        raise Refusal(f"layer {layer.name!r}: a second operand of several tensors has no program yet")
+
+
 def _check_network(network: Network) -> None:
     for layer in network.layers:
         if layer.op in UNSUPPORTED_OPS:
             raise Refusal(f"layer {layer.name!r}: {layer.op} has no program yet")
         if layer.frames is not None or layer.experts is not None:
             raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
-        if layer.op == "matmul" and len(layer.inputs) != 2:
-            raise Refusal(f"layer {layer.name!r}: a second operand of several tensors has no program yet")
         if layer.has_weights and layer.bits.weights != 8:
             raise Refusal(f"layer {layer.name!r}: weights of {layer.bits.weights} bits; a program has INT8")
     for tensor in network.tensors:

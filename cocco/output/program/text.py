@@ -87,6 +87,6 @@ def heads_of(network: Network, u: int) -> int:
 
 def is_transposed(network: Network, v: int) -> bool:
     """Return whether a product's second operand is multiplied transposed: its rows are the outputs."""
-    layer, second = network.layers[v], network.tensors[network.operands[v][1]]
-    has_rows = second.channels // layer.second_heads == layer.in_channels // layer.groups
-    return has_rows and second.height * second.width * layer.groups == layer.channels
+    layer, second = network.layers[v], [network.tensors[u] for u in network.operands[v][1:]]
+    has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
+    return has_rows and sum(each.height * each.width for each in second) * layer.groups == layer.channels

@@ -201,22 +201,23 @@ static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, si
  * output; all are scaled anew when the maximum grows.
  */
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
-            struct tile tile)
+            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
+            struct region *out, bool out_stays, struct tile tile)
 {
-    static struct meeting found[MOST_MEETINGS];
     int count = scores->channels / scores->groups, width = context->channels / context->groups;
-    int depth = scores->in_channels / scores->groups, head = tile.outputs.first / width;
+    int depth = scores->in_channels / scores->groups, first = tile.outputs.first / width;
     int block = round_up(tile.inputs.stop - tile.inputs.first), sample = tile.samples.first;
     long words = round_up(width) + 2;
-    struct span inputs = {head * depth, (head + 1) * depth};
     for (int row = tile.rows.first; row < tile.rows.stop; row++)
     for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
         bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
-        int meetings = find(scores, &queries, 1, sample, row, column, inputs, found);
+        int head = first + row / scores->height, down = row % scores->height;
+        const uint8_t *query = stays ? at(queries, sample, down, column) + head * depth : at(queries, sample, row, column);
+        uint8_t *result = out_stays ? at(out, sample, down, column) + head * width : at(out, sample, row, column);
+        struct meeting found = {query, 0, 0, depth};
         uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
         for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
-            uint8_t score = requantize(dot(found, meetings, keys, head * count + key, 0));
+            uint8_t score = requantize(dot(&found, 1, keys, first * count + key, 0));
             on_chip[powers + key - tile.inputs.first] = score;
             most_now = score > most_now ? score : most_now;
         }
@@ -231,9 +232,9 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
         struct meeting all = {on_chip + powers, 0, 0, tile.inputs.stop - tile.inputs.first};
         for (int k = 0; k < width; k++) {
             uint32_t sum = is_first ? 0 : get(sums + 8 + 4 * k) * factor;
-            sum = (sum + dot(&all, 1, values, head * width + k, tile.inputs.first)) % PRIME;
+            sum = (sum + dot(&all, 1, values, first * width + k, tile.inputs.first)) % PRIME;
             if (tile.inputs.stop == count)
-                at(out, sample, row, column)[head * width + k] = requantize(sum * total);
+                result[k] = requantize(sum * total);
             else
                 put(sums + 8 + 4 * k, sum);
         }

@@ -277,31 +277,66 @@ void load_weights(struct weights *held, const struct layer *layer, long from, st
                      from + (output * taps + tap) * all + inputs.first, count);
 }
 
-/* The same of the second operand of a product, head by head, from DRAM or where it is whole on chip (y).
+/* The same of the second operand of a product, head by head: the rows of its maps one below the other (y).
  *
- * outputs: of the layer; inputs: of a head.
+ * A single map that is whole on chip is read where it is. outputs: of the layer; inputs: of a head.
  */
-void load_second(struct weights *held, const struct layer *layer, const struct region *y, bool is_transposed,
-                 int sample, int head, struct span outputs, struct span inputs)
+void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
+                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs)
 {
-    const struct tensor *of = y->of;
     int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
     int part[7] = {2, outputs.first, outputs.stop, inputs.first, inputs.stop, sample, head};
     struct span mine = {outputs.first - head * width, outputs.stop - head * width};
     struct span rows = is_transposed ? mine : inputs, channels = is_transposed ? inputs : mine;
     int first = head / layer->heads * (is_transposed ? depth : width) + channels.first;
-    int cell = round_up(channels.stop - channels.first);
+    int size = channels.stop - channels.first, cell = round_up(size);
     held->first_output = outputs.first, held->first_input = inputs.first, held->tap_bytes = 0;
-    if (y->rows) {
-        cell = y->cell;
-        held->at = y->main + ((long)(sample - y->sample) * of->height * of->width + rows.first) * cell + first;
+    if (count == 1 && y[0]->rows) {
+        const struct tensor *of = y[0]->of;
+        cell = y[0]->cell;
+        held->at = y[0]->main + ((long)(sample - y[0]->sample) * of->height * of->width + rows.first) * cell + first;
     } else if (!is_held(held, part)) {
-        for (int row = rows.first; row < rows.stop; row++)
-            dma_load(INPUTS, held->at + (long)(row - rows.first) * cell,
-                     in_dram(of, sample, row / of->width, row % of->width) + first, channels.stop - channels.first);
+        for (int p = 0, base = 0; p < count; base += y[p]->of->height * y[p]->of->width, p++)
+            for (int row = most(rows.first, base); row < rows.stop; row++) {
+                const struct tensor *of = y[p]->of;
+                int down = (row - base) / of->width, across = (row - base) % of->width;
+                long to = held->at + (long)(row - rows.first) * cell;
+                if (down >= of->height)
+                    break;
+                if (y[p]->rows)
+                    memcpy(on_chip + to, at(y[p], sample, down, across) + first, (size_t)size);
+                else
+                    dma_load(INPUTS, to, in_dram(of, sample, down, across) + first, size);
+            }
     }
     held->output_bytes = is_transposed ? cell : 1;
     held->input_bytes = is_transposed ? 1 : cell;
+}
+
+/* Queries whose heads share one head of keys are rows of one matrix: row r is row r % height of head + r / height. */
+void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile)
+{
+    const struct tensor *of = queries->of;
+    place(queries, tile);
+    queries->channel = 0;
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+        for (int column = tile.columns.first; column < tile.columns.stop; column++)
+            dma_load(INPUTS, address(queries, tile.samples.first, row, column),
+                     in_dram(of, tile.samples.first, row % of->height, column)
+                     + (long)(head * sharing + row / of->height) * depth, depth);
+}
+
+/* Results of such rows to DRAM; stays: from the whole map on chip. */
+void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile)
+{
+    const struct tensor *of = out->of;
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+        for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+            long channel = (long)(head * sharing + row / of->height) * width;
+            long here = stays ? address(out, tile.samples.first, row % of->height, column) + channel
+                              : address(out, tile.samples.first, row, column);
+            dma_store(in_dram(of, tile.samples.first, row % of->height, column) + channel, here, width);
+        }
 }
 
 /* Guard words stand before and behind each region of a step: (start, bytes) pairs. */

@@ -107,8 +107,10 @@ void save(struct region *region, struct span samples, struct span rows, struct s
 void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
 long unmet(const struct layer *layer, const struct tensor *of);
 void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
-void load_second(struct weights *held, const struct layer *layer, const struct region *y, bool is_transposed,
-                 int sample, int head, struct span outputs, struct span inputs);
+void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
+                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
+void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile);
+void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile);
 void forget(struct weights *held);
 void place(struct region *region, struct tile tile);
 void guard_begin(const long *regions, int count);
@@ -123,8 +125,8 @@ void add_slice(const struct layer *layer, struct region *const *x, int count, co
 void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
 void settle(const struct sums *sums, struct region *out, const struct follow *follow);
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
-            struct tile tile);
+            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
+            struct region *out, bool out_stays, struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 

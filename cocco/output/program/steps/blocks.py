@@ -16,8 +16,8 @@ class _AttentionPieces(Pieces):
 
     def _links(self) -> tuple[int, tuple[int, ...]]:
         self.context = self.stage.layers[-1]
-        if self.layer.op != "matmul" or self.layer.second_heads != self.layer.groups:
-            raise Refusal(f"layer {self.layer.name!r}: heads that share keys have no program yet in a loop order")
+        if self.layer.op != "matmul":
+            raise Refusal(f"layer {self.layer.name!r}: {self.layer.op} has no program yet")
         if any(
             len(set(self.layout.network.operands[v])) < len(self.layout.network.operands[v]) for v in self._products
         ):
@@ -38,20 +38,21 @@ class _AttentionPieces(Pieces):
     def _weights(self) -> None:
         """Keys and values, each a part of a map that is loaded, or the map where it is whole on chip."""
         self.second: list[str] = []  # type: ignore[assignment]
+        self.maps: list[str] = []
         for v in self._products:
-            u = self.layout.network.operands[v][1]
-            region, weights = (
-                self.layout.region_name(self.stage, u),
-                f"s{self.stage.number}_{self.layout.names[v]}_second",
-            )
-            at = "0"
-            if self.layout.kept(self.stage, u) is None:
-                at = self._at(u)
+            operands = self.layout.network.operands[v][1:]
+            kept = [u for u in operands if self.layout.kept(self.stage, u) is not None]
+            if len(operands) > 1 and len(kept) == len(operands):
+                raise Refusal(f"layer {self.layer.name!r}: several maps of keys on chip have no program yet")
+            names = [self.layout.region_name(self.stage, u) for u in operands]
+            for u, region in zip(operands, names):
                 line = f"static struct region {region} = {{.of = &{self.layout.names[u]}}};"
-                self.lines += [line] if line not in self.lines else []
+                self.lines += [line] if u not in kept and line not in self.lines else []
+            weights, at = f"s{self.stage.number}_{self.layout.names[v]}_second", self._at(operands[0])
             self.lines.append(f"static struct weights {weights} = {{.at = {at}}};")
             self.begin.append(f"forget(&{weights});")
             self.second.append(weights)
+            self.maps.append(f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}")
 
     def _output(self) -> None:
         context = self.layout.layer(self.context)
@@ -77,6 +78,7 @@ def attention_step(layout: Layout, stage: Stage) -> Iterator[str]:
     assert plan is not None
     network, n, (scores, context) = layout.network, stage.number, (stage.layers[0], stage.layers[-1])
     layer, made = layout.layer(context), layout.layer(context).channels // layout.layer(context).groups
+    sharing = layer.groups // layer.second_heads
     depth, keys = layout.layer(scores).in_channels // layer.groups, pieces.keys
     code(f"/* step {n}: {', '.join(stage.names)}; order TB, {plan.tile[0]} queries, blocks of {plan.slice} keys */")
     with code.block(f"void step_{n}(void)"):
@@ -85,36 +87,30 @@ def attention_step(layout: Layout, stage: Stage) -> Iterator[str]:
             code(line)
         with ExitStack() as stack:
             stack.enter_context(code.block("EACH(tile.samples, 0, BATCH, 1)"))
-            stack.enter_context(code.block(f"for (int head = 0; head < {layer.groups}; head++)"))
-            code(f"tile.outputs = {span(f'head * {made}', f'(head + 1) * {made}')};")
-            for region in pieces.coming:
-                code(f"drop(&{region});")
-            stack.enter_context(code.block(f"EACH(tile.rows, 0, {layer.height}, {plan.tile[0]})"))
+            stack.enter_context(code.block(f"for (int head = 0; head < {layer.second_heads}; head++)"))
+            code(f"tile.outputs = {span(f'head * {sharing * made}', f'head * {sharing * made} + {made}')};")
+            stack.enter_context(code.block(f"EACH(tile.rows, 0, {layer.height * sharing}, {plan.tile[0]})"))
             stack.enter_context(code.block(f"EACH(tile.columns, 0, {layer.width}, {plan.tile[1]})"))
             for region in pieces.coming:
-                channels = span(f"head * {depth}", f"(head + 1) * {depth}")
-                mode = plan.mode.replace("-", "_").upper()
-                code(f"bring(&{region}, &{layout.names[scores]}_layer, {mode}, {channels}, tile);")
+                code(f"load_queries(&{region}, {depth}, {sharing}, head, tile);")
             if not pieces.is_kept:
                 code(f"place(&{pieces.out}, tile);")
+                code(f"{pieces.out}.channel = 0;")
             with code.block(f"EACH(tile.inputs, 0, {keys}, {plan.slice})"):
-                spans = (
-                    f"{span(*(f'head * {keys} + tile.inputs.{end}' for end in ('first', 'stop')))}, {span(0, depth)}",
-                    "tile.outputs, tile.inputs",
-                )
-                for v, weights, each in zip((scores, context), pieces.second, spans):
-                    region = layout.region_name(stage, network.operands[v][1])
-                    is_turned = int(is_transposed(network, v))
+                ends = (f"head * {sharing * keys} + tile.inputs.{end}" for end in ("first", "stop"))
+                parts = (f"{span(*ends)}, {span(0, depth)}", "tile.outputs, tile.inputs")
+                for v, weights, maps, part in zip((scores, context), pieces.second, pieces.maps, parts):
                     code(
-                        f"load_second(&{weights}, &{layout.names[v]}_layer, &{region}, {is_turned}, "
-                        f"tile.samples.first, head, {each});"
+                        f"load_second(&{weights}, &{layout.names[v]}_layer, {maps}, {int(is_transposed(network, v))}, "
+                        f"tile.samples.first, head * {sharing}, {part});"
                     )
                 sums = pieces.sums if pieces.has_sums else "-1"
                 code(
                     f"attend(&{layout.names[scores]}_layer, &{layout.names[context]}_layer, &{pieces.queries}, "
-                    f"&{pieces.second[0]}, &{pieces.second[1]}, {pieces.scores}, {sums}, &{pieces.out}, tile);"
+                    f"{int(not pieces.coming)}, &{pieces.second[0]}, &{pieces.second[1]}, {pieces.scores}, {sums}, "
+                    f"&{pieces.out}, {int(pieces.is_kept)}, tile);"
                 )
             if context in stage.step.written:
-                code(f"store_tile(&{pieces.out}, tile);")
+                code(f"store_heads(&{pieces.out}, {int(pieces.is_kept)}, {made}, {sharing}, head, tile);")
     yield from pieces.lines
     yield from code.lines

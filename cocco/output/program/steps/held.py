@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from math import lcm
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
+from cocco.output.program.refusal import check_second
 from cocco.output.program.text import Code, call_of, is_transposed
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
@@ -120,13 +121,14 @@ def _make(layout: Layout, stage: Stage, u: int, code: Code, operands: list[str],
     if layer.op != "matmul":
         code(call_of(layer, layout.names[u], operands, weights, region))
         return
+    check_second(layer)
     width = layer.channels // layer.groups
     with code.block("for (int sample = samples.first; sample < samples.stop; sample++)"):
         with code.block(f"for (int head = 0; head < {layer.groups}; head++)"):
             code("tile.samples.first = sample, tile.samples.stop = sample + 1;")
             code(f"tile.outputs.first = head * {width}, tile.outputs.stop = (head + 1) * {width};")
             code(
-                f"load_second(&{weights}, &{layout.names[u]}_layer, &{operands[1]}, "
+                f"load_second(&{weights}, &{layout.names[u]}_layer, (struct region *const[]){{&{operands[1]}}}, 1, "
                 f"{int(is_transposed(layout.network, u))}, sample, head, tile.outputs, tile.inputs);"
             )
             code(call_of(layer, layout.names[u], operands[:1], weights, region))

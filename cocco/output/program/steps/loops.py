@@ -136,7 +136,7 @@ class _Nest:
         if self.is_product:
             second, is_turned = self.pieces.second, int(is_transposed(self.layout.network, self.v))
             self.code(
-                f"load_second(&{weights}, &{self.name}_layer, &{second}, {is_turned}, "
+                f"load_second(&{weights}, &{self.name}_layer, (struct region *const[]){{&{second}}}, 1, {is_turned}, "
                 f"tile.samples.first, {'group' if self.layer.groups > 1 else 0}, {outputs}, tile.inputs);"
             )
         elif self.layer.has_weights:

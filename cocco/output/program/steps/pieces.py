@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
-from cocco.output.program.refusal import Refusal
+from cocco.output.program.refusal import Refusal, check_second
 from cocco.output.program.text import OPS, call_of, span
 from workloads.network.layers.ops import JOIN_OPS, WINDOW_OPS
 
@@ -84,6 +84,7 @@ class Pieces:
         operands = network.operands[self.v]
         local = [u for u in network.producers[self.v] if self.layout.kept(self.stage, u) is None]
         if layer.op == "matmul":
+            check_second(layer)
             if layer.second_heads != layer.groups:
                 raise Refusal(f"layer {layer.name!r}: heads that share keys have no program yet in a loop order")
             if operands[0] == operands[1]:

@@ -16,6 +16,7 @@ from simulator import Accelerator, Partition, evaluate
 from simulator.execution.value.arithmetic import Arithmetic
 from tests.helpers.parts import first_of
 from tests.helpers.random_runs import random_run
+from workloads.network.layers.types import INT8
 from workloads.network.network import Network
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
@@ -71,11 +72,11 @@ def test_the_reference_is_the_arithmetic_of_the_judge():
 
 
 @needs_gcc
-@pytest.mark.parametrize("kind", ["graphs", "tight graphs"])
+@pytest.mark.parametrize("kind", ["graphs", "tight graphs", "chains", "epilogues", "attentions", "heads", "decoders"])
 @pytest.mark.parametrize("seed", first_of(range(60), 3))
 def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path):
     network, plan, chip = random_run(kind, seed)
-    chip, plan = replace(chip, cores=1), replace(plan, schemes=())
+    chip, plan, network = replace(chip, cores=1), replace(plan, schemes=()), network.with_bits(INT8)
     if not evaluate(network, plan, chip).fits:
         return
     try:
