@@ -342,10 +342,9 @@ void store_heads(struct region *out, bool stays, int width, int sharing, int hea
 /* Guard words stand before and behind each region of a step: (start, bytes) pairs. */
 void guard_begin(const long *regions, int count)
 {
-    for (int i = 0; i < count; i++) {
-        memset(on_chip + regions[2 * i] - GUARD, 0xA5, GUARD);
-        memset(on_chip + regions[2 * i] + regions[2 * i + 1], 0xA5, GUARD);
-    }
+    for (int i = 0; i < count; i++)
+        for (int byte = 0; byte < GUARD; byte++)
+            on_chip[regions[2 * i] - GUARD + byte] = on_chip[regions[2 * i] + regions[2 * i + 1] + byte] = 0xA5;
 }
 
 void guard_end(const char *step, const long *regions, int count)

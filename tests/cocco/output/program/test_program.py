@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -51,6 +52,20 @@ def test_a_held_subgraph_runs_in_its_bytes(bytes_, batch, tmp_path):
 @pytest.mark.parametrize("bytes_", [3000, 900])
 def test_layers_run_in_their_loop_orders(bytes_, tmp_path):
     assert run(block(), Partition.layerwise(block()), Accelerator(shared_buffer=bytes_), tmp_path).message == ""
+
+
+@needs_gcc
+def test_the_program_without_guards_has_exactly_the_bytes_of_the_buffer_and_gives_the_same(tmp_path):
+    plan, chip = Partition.layerwise(block()), Accelerator(shared_buffer=3000)
+    assert run(block(), plan, chip, tmp_path).message == ""
+    subprocess.run(["make", "-s", "plan"], cwd=tmp_path, check=True)
+    ran = subprocess.run(["./plan", "plain.bin"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    claimed = evaluate(block(), plan, chip)
+    assert ran.stdout.split()[1::2] == [
+        str(each) for each in (claimed.ema_weight_bytes, claimed.ema_input_bytes, claimed.ema_output_bytes)
+    ]
+    assert (tmp_path / "plain.bin").read_bytes() == (tmp_path / "outputs.bin").read_bytes()
+    assert "#define ON_CHIP_BYTES 3000\n" in (tmp_path / "sizes.h").read_text()
 
 
 @needs_gcc
