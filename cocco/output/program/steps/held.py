@@ -26,8 +26,6 @@ def held_step(layout: Layout, stage: Stage) -> Iterator[str]:
             cell = -(-layout.network.tensors[u].channels // alignment) * alignment
             at = layout.at(tensor_id(layout.network, stage.number, u))
             region = residency.regions[u]
-            if stage.price.at_once > 1:
-                region = region._replace(main_bytes=region.main_bytes)
             yield layout.region(layout.region_name(stage, u), u, at, region, cell)
     yield from _weights(layout, stage)
     for u in order:
@@ -88,9 +86,7 @@ def _advance(layout: Layout, stage: Stage, u: int, rows: Pace, columns: Pace, pa
         for axis, pace in (("rows", rows), ("columns", columns)):
             code(f"static const struct pace {axis} = {{{', '.join(str(int(each)) for each in pace)}}};")
         code("struct span new_rows = span_of(&rows, down), new_columns = span_of(&columns, across);")
-        has_side = layout.kept(stage, u) is None and "_SIDE_ROWS" in "".join(
-            each for each in layout.constants if each == f"{region}_SIDE_ROWS".upper()
-        )
+        has_side = layout.kept(stage, u) is None and f"{region}_SIDE_ROWS".upper() in layout.constants
         with code.block("if (new_columns.first == new_columns.stop)"):
             code("return;")
         if has_side:
