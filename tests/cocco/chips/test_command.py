@@ -68,8 +68,8 @@ def test_a_folder_is_not_written_over_by_another_question(folder: Path):
 
 
 def test_limits_and_rates_are_printed():
-    run = cocco("explore", "vgg16", "resnet50", *AXES, "--logic", "nvdla", *SPACE, "--rate",
-                "vgg16=5fps,resnet50=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
+    run = cocco("explore", "vgg16", "gpt", *AXES, "--logic", "nvdla", *SPACE, "--rate",
+                "vgg16=5fps,gpt=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
     assert run.returncode == 0 and "mW on average, busy" in run.stdout and "optimum         proved" in run.stdout
 
 
@@ -161,7 +161,7 @@ def test_an_interrupt_keeps_what_there_is():
 
 def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores():
     """500 pJ for a byte of all cores are alpha 0.002 with count="all"; the other numbers are ruled out by bounds."""
-    network, space = workloads.load("resnet50"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    network, space = workloads.load("vgg16"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     each = library.explore_cores(network, [1, 2, 4], count="all", alpha=0.002, space=space, keep="none")
     best = min(each.results, key=lambda result: result.cost)
     found = library.explore_chips(network, {"cores": [1, 2, 4]}, exchange="500pJ/B", space=space, keep="none")

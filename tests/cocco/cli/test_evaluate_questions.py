@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cocco.cli import main
-from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -44,15 +45,22 @@ def ask(network: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     return run
 
 
+@pytest.fixture(scope="module")
+def alone(network: str) -> dict[str, dict[str, Any]]:
+    """What each question says by itself, and what is said without any."""
+    words = ("evaluate", network, "--partition", "layerwise", *CHIP, "--json")
+    return {name: answer(cocco(*words, *[name] * bool(name))) for name in ("", *QUESTIONS[:3])}
+
+
 @pytest.mark.parametrize("asked", COMBINATIONS, ids=" ".join)
-def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, tmp_path):
-    whole = json.loads(ask("--json")[1])
+def test_the_json_of_a_combination_has_the_part_of_each_question_alone(asked, ask, alone, tmp_path):
+    whole = dict(alone[""])
     parts = {"--addresses": ["addresses", "places"], "--explain": ["explained", "repaired"]}
     assert whole["verified"] is None
     parts["--verify"] = ["verified", "checks", "subgraph_checks"]
     for name, key in [(name, key) for name, keys in parts.items() for key in keys]:
         if name in asked:
-            whole[key] = json.loads(ask(name, "--json")[1])[key]
+            whole[key] = alone[name][key]
     code, out, err = ask(*asked, "--json")
     assert code == 0 and json.loads(out) == whole
     assert ("trace written" in err) == (tmp_path / "t.json").exists() == ("--trace" in asked)

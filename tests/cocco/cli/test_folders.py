@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -26,10 +27,17 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {name: path.read_bytes() for name, path in found.items() if not name.startswith(".resume/")}
 
 
+@pytest.fixture(scope="module")
+def first(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("first") / "run"
+    assert cocco(*EXPLORE, folder).returncode == 0
+    return folder
+
+
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    assert cocco(*EXPLORE, tmp_path / "run").returncode == 0
-    return tmp_path / "run"
+def run(first: Path, tmp_path: Path) -> Path:
+    """A folder of its own with the same run."""
+    return shutil.copytree(first, tmp_path / "run")
 
 
 def test_the_same_question_may_be_asked_again(run: Path):
@@ -108,6 +116,7 @@ def fill(most: int, words: tuple[object, ...], folder: Path) -> str:
 @pytest.mark.parametrize("name", first_of(["samples.png", "result.json"], 1))
 def test_a_full_disk_leaves_the_run_that_was_there_or_none(run: Path, tmp_path: Path, name: str):
     """Files of one run never stand beside those of another, and a part of a run is no run."""
+    assert cocco(*EXPLORE, run, "--force").returncode == 0
     before, most = contents(run), int(0.8 * (run / name).stat().st_size)
     assert most > (run / "partition.json").stat().st_size
     told = fill(most, (*EXPLORE[:-1], "--seed", 5, "--force", "-o"), run)

@@ -124,10 +124,10 @@ def test_sram_refuses_in_one_line(arguments, rule):
 
 
 def test_a_limit_of_time_is_cycles_at_the_clock(tmp_path):
-    """5 ms at 2 GHz are 10 million cycles."""
+    """15 ms at 2 GHz are 30 million cycles."""
     (tmp_path / "fast.yaml").write_text("technology: {clock_ghz: 2.0}\n")
-    arguments = ("explore", "resnet50", "--minimize", "capacity", "--samples", "300", "--json")
+    arguments = ("explore", "vgg16", "--minimize", "capacity", "--samples", "100", "--json")
     arguments += ("--hardware", tmp_path / "fast.yaml", "--shared", "--range", "1MB:2MB:1MB")
-    assert cocco(*arguments, "--limit", "latency=5ms").stdout == cocco(*arguments, "--limit", "latency=1e7").stdout
+    assert cocco(*arguments, "--limit", "latency=15ms").stdout == cocco(*arguments, "--limit", "latency=3e7").stdout
     assert_malformed(cocco(*arguments, "--limit", "latency=5 hours"), "known units are")
     assert_malformed(cocco(*arguments, "--limit", "latency=0ms"), "must be above 0")
