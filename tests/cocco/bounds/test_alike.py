@@ -61,12 +61,12 @@ def check(problem: Problem, seed: int) -> int:
 
 
 def test_the_least_cost_is_that_of_tensors_told_apart():
-    saved = [check(dense_problem(seed, 6), seed) for seed in range(50)]
-    assert sum(each > 0 for each in saved) > 5
+    saved = [check(dense_problem(seed, 6), seed) for seed in range(20)]
+    assert sum(each > 0 for each in saved) > 2
 
 
 test_the_least_cost_of_more_problems_is_that_of_tensors_told_apart = over_seeds(
-    lambda seed: check(dense_problem(seed, 8), seed), 50, 1_500
+    lambda seed: check(dense_problem(seed, 8), seed), 20, 1_500
 )
 
 

@@ -78,11 +78,11 @@ def check_pieces(seed, brute):
 def test_no_false_optimum_and_no_bound_above_one_on_given_hardware():
     """In 10,902 a subgraph holds the weights of one of two groups of channels; those of both have no room."""
     fused = nothing = 0
-    for seed in (*range(100), 10_902):
+    for seed in (*range(40), 10_902):
         brute = check_hardware(seed)
         nothing += brute.least == math.inf
         fused += any(len(group) > 1 and isinstance(price, Price) for group, price in brute.prices.items())
-    assert fused > 30 and nothing > 1
+    assert fused > 12 and nothing > 0
 
 
 def check_cores(seeds) -> int:
@@ -174,12 +174,12 @@ def check_space(seed, count="one"):
 
 
 def test_no_false_optimum_where_the_memory_is_chosen():
-    for seed in range(25):
+    for seed in range(10):
         check_space(seed)
 
 
 def test_no_false_optimum_where_the_memory_of_all_cores_counts():
-    for seed in range(20):
+    for seed in range(8):
         check_space(seed, "all")
 
 

@@ -48,13 +48,13 @@ def check(seed: int, most_layers: int) -> tuple[int, int]:
 
 def test_no_plan_is_cheaper_on_random_problems():
     """Up to 4 layers: separate and shared, all metrics, cores, batches, both tile rules, few regions."""
-    results = [check(seed, 4) for seed in range(200)]
-    assert sum(spans for _, spans in results) > 40
-    assert sum(plans for plans, _ in results) > 2_000
+    results = [check(seed, 4) for seed in range(80)]
+    assert sum(spans for _, spans in results) > 16
+    assert sum(plans for plans, _ in results) > 800
 
 
 test_no_plan_is_cheaper_on_more_random_problems = over_seeds(
-    lambda seed: check(seed, 5 if seed < 2_000 else 6), 120, 2_200
+    lambda seed: check(seed, 5 if seed < 2_000 else 6), 80, 2_200
 )
 
 

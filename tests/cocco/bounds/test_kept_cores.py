@@ -41,8 +41,8 @@ def found_schemes(seed: int) -> Counter[str]:
 
 
 def test_what_is_found_runs():
-    found = sum((found_schemes(seed) for seed in range(36)), Counter())
-    assert all(found[each] > 3 for each in ("kept", "channels", "held")) and found["rotated"] and found["alone"], found
+    found = sum((found_schemes(seed) for seed in range(14)), Counter())
+    assert all(found[each] > 1 for each in ("kept", "channels", "held")) and found["rotated"] and found["alone"], found
 
 
 @pytest.mark.slow

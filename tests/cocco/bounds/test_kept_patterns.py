@@ -110,14 +110,14 @@ def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_no_state_costs_less():
     """Up to 5 layers: separate and shared, all metrics, cores, batches, both tile rules, few regions."""
-    results = [check(problem, seed) for seed in range(60) for problem in small_problems(seed, 5)]
-    assert sum(states for states, _, _ in results) > 2_000
-    assert sum(late for _, late, _ in results) > 10
-    assert sum(more for _, _, more in results) > 100
+    results = [check(problem, seed) for seed in range(25) for problem in small_problems(seed, 5)]
+    assert sum(states for states, _, _ in results) > 800
+    assert sum(late for _, late, _ in results) > 4
+    assert sum(more for _, _, more in results) > 40
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(60, 3_000))
+@pytest.mark.parametrize("seeds", in_parts(25, 3_000))
 def test_no_state_of_more_problems_costs_less(seeds):
     for seed in seeds:
         for problem in small_problems(seed, 6):
@@ -159,7 +159,7 @@ def twin(problem: Problem) -> Twin:
 def test_the_compiled_engine_builds_the_same_patterns():
     """The same states in the same order, to the bit what is left of them, in as many steps, also if these are spent."""
     states = late = spent = 0
-    for seed in range(120):
+    for seed in range(40):
         stream = random.Random(seed)
         tables.MOST_FREE, most = stream.choice((0, 1, 2, 3)), stream.choice((300, 3_000, 10**7))
         for problem in (wide_problem(seed, 6), random_problem(seed, 6)):
@@ -173,7 +173,7 @@ def test_the_compiled_engine_builds_the_same_patterns():
             states += sum(len(each.left) for each in readable[0])
             late += sum(len(each.late) for each in readable[0])
             spent += readable[1] == most
-    assert states > 2_000 and late > 5 and spent > 10
+    assert states > 600 and late > 1 and spent > 3
 
 
 def test_a_step_that_touches_more_tensors_than_a_word_has_bits_is_left_to_the_readable_engine(

@@ -91,9 +91,9 @@ def check_proof(seed: int, has_tables: bool) -> bool:
 
 @pytest.mark.parametrize("has_tables", [False, True])
 def test_no_state_costs_less_in_any_memory(has_tables):
-    found = [check_states(seed, has_tables) for seed in range(25)]
-    assert sum(states for states, _ in found) > 500
-    assert sum(more for _, more in found) > 100
+    found = [check_states(seed, has_tables) for seed in range(8)]
+    assert sum(states for states, _ in found) > 150
+    assert sum(more for _, more in found) > 30
 
 
 @pytest.mark.slow
@@ -106,7 +106,7 @@ def test_no_state_of_more_problems_costs_less_in_any_memory(seeds, has_tables):
 
 @pytest.mark.parametrize("has_tables", [False, True])
 def test_a_proof_is_one_against_brute_force(has_tables):
-    assert sum(check_proof(seed, has_tables) for seed in range(12)) > 5
+    assert sum(check_proof(seed, has_tables) for seed in range(5)) > 2
 
 
 @pytest.mark.slow

@@ -63,13 +63,13 @@ def check_artificial(seed: int, keep: str) -> int:
 @pytest.mark.parametrize("keep", ["none", "auto"])
 def test_no_false_optimum_with_artificial_nests(keep: str, monkeypatch: pytest.MonkeyPatch):
     artificial_nests.install(monkeypatch)
-    counts = [check_artificial(seed, keep) for seed in range(50)]
-    assert sum(counts) > 50
+    counts = [check_artificial(seed, keep) for seed in range(16)]
+    assert sum(counts) > 16
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", ["none", "auto"])
-@pytest.mark.parametrize("seeds", in_parts(50, 1_050))
+@pytest.mark.parametrize("seeds", in_parts(16, 1_050))
 def test_no_false_optimum_with_thousands_of_artificial_nests(seeds, keep: str, monkeypatch: pytest.MonkeyPatch):
     artificial_nests.install(monkeypatch, salt=seeds[0])
     for seed in seeds:
@@ -86,11 +86,11 @@ def check_kinds(seed: int) -> tuple[int, int]:
 
 
 def test_no_false_optimum_with_nests_of_all_kinds():
-    nests, plans = zip(*[check_kinds(seed) for seed in range(30)])
-    assert sum(nests) > 0 and sum(plans) > 500
+    nests, plans = zip(*[check_kinds(seed) for seed in range(12)])
+    assert sum(nests) > 0 and sum(plans) > 200
 
 
-test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 30, 1_030)
+test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 12, 1_030)
 
 
 Patch = Callable[[pytest.MonkeyPatch], object]
@@ -144,6 +144,6 @@ def test_each_assumption_that_all_is_held_is_noticed(fault: str, monkeypatch: py
     artificial_nests.install(monkeypatch)
     FAULTS[fault](monkeypatch)
     with pytest.raises(AssertionError):
-        for seed in range(100):
+        for seed in (91, *range(100)):  # in 91 layers that are never held with others cross
             for keep in ("none", "auto"):
                 check_artificial(seed, keep)

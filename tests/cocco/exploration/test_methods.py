@@ -204,7 +204,7 @@ def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, keep, is_
         monkeypatch.setattr(methods, name, 1)
     for name in ("KEPT_STEPS", "HARDWARE_STEPS"):
         monkeypatch.setattr("cocco.exploration.answer." + name, 1)
-    network, budget = workloads.load("resnet50"), {"samples": 60, "keep": keep, "metric": "ema"}
+    network, budget = workloads.load("vgg16"), {"samples": 60, "keep": keep, "metric": "ema"}
     if is_chosen:
         space = cocco.SharedBuffer(256 * KiB, 512 * KiB, 128 * KiB)
         found = cocco.explore(network, space=space, alpha=0.002, ranges=False, **budget)

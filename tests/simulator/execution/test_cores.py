@@ -83,7 +83,7 @@ def check_random_counts(seeds) -> int:
 
 def test_random_graphs_run_on_several_cores():
     """All operators: concats whose groups cores do not divide, dilation, spread maps, operands needed whole."""
-    assert check_random_values(range(36)) > 50
+    assert check_random_values(range(14)) > 18
 
 
 @pytest.mark.slow
@@ -92,7 +92,7 @@ def test_many_random_graphs_run_on_several_cores():
 
 
 def test_closed_forms_are_what_is_counted():
-    assert check_random_counts(range(150)) > 300
+    assert check_random_counts(range(60)) > 120
 
 
 @pytest.mark.slow

@@ -76,7 +76,7 @@ def check_random(seed: int) -> int:
 
 
 def test_random_plans_run_with_results_in_places_of_operands():
-    assert sum(check_random(seed) for seed in range(80)) > 10
+    assert sum(check_random(seed) for seed in range(30)) > 3
 
 
 @pytest.mark.slow

@@ -226,7 +226,7 @@ def replayed(network, partition, chip):
 
 
 @pytest.mark.parametrize("kind", RUNS)
-@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(30, 700), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 700), marks=pytest.mark.slow)])
 def test_runs_of_random_plans_pass(kind, seeds):
     """Every way in which a step runs, kept tensors, bytes left free, batches, bits, both kinds of buffers."""
     assert sum(replayed(*random_run(kind, seed)) for seed in seeds) > len(seeds) / 3
@@ -296,16 +296,14 @@ def test_a_course_that_is_not_executed_is_found(lie, monkeypatch):
     """The simulation believes in less room, or in bytes that are needed later; some of its runs cannot be executed."""
     kind, change = LIES[lie]
     monkeypatch.setattr("simulator.timing.simulation.course_of", lambda *each: change(course_of(*each)))
-    found = 0
     for seed in range(40):
         network, plan, chip = random_run(kind, seed)
         if price_partition(network, plan, chip).fits:
-            case = Case(network, plan, chip)
             try:
-                case.judge()
+                Case(network, plan, chip).judge()
             except Miss:
-                found += 1
-    assert found > 0
+                return
+    pytest.fail("no run was found")
 
 
 def test_a_run_that_cannot_be_executed_fails_verification(monkeypatch):

@@ -63,21 +63,21 @@ def check(
 
 def test_a_proof_is_one_on_random_spaces():
     """Shared and separate, one or two networks, cores, batches, all metrics; half of the budgets do not suffice."""
-    assert sum(check(seed) for seed in range(10)) > 10
+    assert sum(check(seed) for seed in range(4)) > 4
 
 
 def test_a_proof_is_one_with_tables():
     """Writes that take less than reads, large buffers that take less than small ones, leakage, DRAM's background."""
-    assert sum(check(seed, has_tables=True) for seed in range(400, 410)) > 10
+    assert sum(check(seed, has_tables=True) for seed in range(400, 404)) > 4
 
 
 def test_a_proof_is_one_where_logic_takes_energy():
     """MACs that leak and take energy while they are idle; channels that cores share, fractions of a byte in a cycle."""
-    assert sum(check(seed, has_tables=seed % 2 == 1, has_logic=True) for seed in range(600, 612)) > 10
+    assert sum(check(seed, has_tables=seed % 2 == 1, has_logic=True) for seed in range(600, 605)) > 4
 
 
 def test_a_proof_is_one_with_nothing_kept():
-    assert sum(check(seed, keep="none") for seed in range(500, 520)) > 10
+    assert sum(check(seed, keep="none") for seed in range(500, 506)) > 3
 
 
 def test_a_memory_whose_bound_equals_the_best_cost_is_not_solved():
@@ -89,7 +89,7 @@ def test_a_memory_whose_bound_equals_the_best_cost_is_not_solved():
 
 @pytest.mark.parametrize("has_tables", [False, True])
 def test_both_engines_prove_the_same(has_tables):
-    for seed in range(60, 70):
+    for seed in range(60, 64):
         problem = small_space(seed, has_tables=has_tables)
         if problem is not None:
             assert prove(problem, None, "fast") == prove(problem, None, "reference")
@@ -105,7 +105,7 @@ def test_a_proof_is_one_with_the_budgets_of_long_networks(monkeypatch):
     monkeypatch.setattr(budgets, "LAYERS", 1)
     monkeypatch.setattr(proofs, "LAYERS", 1)
     monkeypatch.setattr(proofs, "IN_A_ROW", 1)
-    for seed in range(200, 215):
+    for seed in range(200, 206):
         check(seed)
 
 

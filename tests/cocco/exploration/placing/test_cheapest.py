@@ -85,13 +85,13 @@ def check(seed: int, most_layers: int, share: float, monkeypatch: pytest.MonkeyP
 
 
 def test_no_plan_with_addresses_is_cheaper(monkeypatch: pytest.MonkeyPatch):
-    results = [check(seed, 4, (0.9, 0.75, 0.6, 0.5)[seed % 4], monkeypatch) for seed in range(160)]
-    assert sum(asked for asked, _ in results) > 40
-    assert sum(changed for _, changed in results) > 15
+    results = [check(seed, 4, (0.9, 0.75, 0.6, 0.5)[seed % 4], monkeypatch) for seed in range(60)]
+    assert sum(asked for asked, _ in results) > 15
+    assert sum(changed for _, changed in results) > 3
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(160, 4_000))
+@pytest.mark.parametrize("seeds", in_parts(60, 4_000))
 def test_no_plan_with_addresses_is_cheaper_in_more_problems(seeds: range, monkeypatch: pytest.MonkeyPatch):
     for seed in seeds:
         check(seed, 5, (0.95, 0.85, 0.7, 0.6, 0.4)[seed % 5], monkeypatch)
@@ -100,7 +100,7 @@ def test_no_plan_with_addresses_is_cheaper_in_more_problems(seeds: range, monkey
 def test_both_engines_find_the_same_plans():
     """States, steps and what is left; and the cheapest way is the cheapest plan."""
     compared = 0
-    for seed in range(120):
+    for seed in range(40):
         problem = small_problem(seed, 6)
         first = None if problem is None else cheapest_plans(problem)
         if problem is None or first is None or first.partitions is None:
@@ -111,7 +111,7 @@ def test_both_engines_find_the_same_plans():
         assert compiled == readable and taken == steps, seed
         assert compiled is not None and compiled.left[0] == pytest.approx(first.cost, rel=1e-12), seed
         compared += 1
-    assert compared > 30
+    assert compared > 10
 
 
 def test_a_budget_that_is_spent_is_no_proof():

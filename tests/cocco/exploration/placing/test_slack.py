@@ -21,7 +21,7 @@ from workloads.network.network import Network
 def test_a_plan_in_less_room_costs_no_more_and_runs(metric: Metric):
     """Of random plans, in about the least memory in which they run: priced by the simulator, and executed."""
     found = 0
-    for seed in range(40):
+    for seed in range(16):
         network = random_network(seed)
         plan = replace(random_kept_plan(network, seed), metric=metric)
         chip = least_chip(network, plan)
@@ -36,7 +36,7 @@ def test_a_plan_in_less_room_costs_no_more_and_runs(metric: Metric):
         assert verify(network, new, chip).verified
         said = replanned(network, plan, new, "in less room, at no more cost")
         assert said.what == "replanned" and said.layer in {layer.name for layer in network.layers}
-    assert found > 5
+    assert found > 2
 
 
 def test_steps_that_differ_are_named():
