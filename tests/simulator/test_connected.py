@@ -83,8 +83,8 @@ def check(seeds) -> tuple[int, int, int]:
 
 def test_subgraphs_that_no_edge_connects_run_as_priced():
     """Values, every number, several cores, samples, kept tensors, both kinds of memory."""
-    ran, alone, cores = check(range(75))
-    assert ran > 30 and alone > 2 and cores > 10
+    ran, alone, cores = check(range(30))
+    assert ran > 12 and alone > 0 and cores > 4
 
 
 @pytest.mark.slow

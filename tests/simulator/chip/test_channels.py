@@ -67,7 +67,7 @@ def test_cores_share_the_channels():
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_fractions_of_a_byte_are_executed(cores):
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     technology = replace(LPDDR5, clock_ghz=1.1)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=technology)
     found = verify(network, Partition.layerwise(network), chip)

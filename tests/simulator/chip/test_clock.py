@@ -28,7 +28,7 @@ SCALE = (0.2958 * 0.81 - 0.1241 * 0.9 + 0.03024) / (0.2958 * 0.64 - 0.1241 * 0.8
 
 
 def costs(cores: int = 1, **fields):
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=Technology(logic=NVDLA, **fields))
     return evaluate(network, Partition.layerwise(network), chip).energy_breakdown
 
@@ -51,7 +51,7 @@ def test_at_the_nominal_voltage_nothing_changes():
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_voltages_are_judged(cores):
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     technology = Technology(logic=NVDLA, clock=CLOCK, clock_ghz=1.2)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=technology)
     found = verify(network, Partition.layerwise(network), chip)
@@ -61,7 +61,7 @@ def test_voltages_are_judged(cores):
 @pytest.mark.parametrize("part", ["dram", "compute", "idle", "crossbar"])
 def test_faults_are_caught(monkeypatch, part):
     """A voltage that DRAM follows, or that a part of the logic does not."""
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     technology = Technology(logic=NVDLA, clock=CLOCK, clock_ghz=1.2)
     chip = Accelerator(shared_buffer=512 * KiB, cores=2, technology=technology)
 
@@ -87,7 +87,7 @@ def test_engines_agree_on_voltages(seed):
 
 def test_floors_of_tables_have_the_voltage_once():
     """Idealized hardware takes its rows from tables; at 0.6 V twice the voltage would be far below, at 0.9 V above."""
-    table, network = Sram(find_table("cacti7_22nm_lop")), workloads.load("googlenet")
+    table, network = Sram(find_table("cacti7_22nm_lop")), workloads.load("vgg16")
     for volts in (0.6, 0.9):
         technology = Technology(activation_sram=table, weight_sram=table, clock=((1.0, volts),))
         chip = Accelerator(shared_buffer=512 * KiB, technology=technology)

@@ -84,7 +84,7 @@ def test_arrays_of_resnet50_differ_in_energy_with_logic_only():
 
 @pytest.mark.parametrize("cores", [1, 2])
 def test_logic_is_judged(cores):
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=ON_CHIP)
     found = verify(network, Partition.layerwise(network), chip)
     assert found.verified
@@ -114,7 +114,7 @@ def of_each_core(logic, cores, pes, macs, buffers_mm2, channels, kind):
 )
 def test_faults_are_caught(monkeypatch, name, fault, wrong):
     """Leakage of one core only; MACs that are idle while they wait for DRAM; interfaces of each core."""
-    network = workloads.load("googlenet")
+    network = workloads.load("vgg16")
     chip = Accelerator(shared_buffer=512 * KiB, cores=2, technology=ON_CHIP)
     monkeypatch.setattr(name, fault)
     found = verify(network, Partition.layerwise(network), chip)

@@ -91,8 +91,8 @@ def drift(toolbox, individual):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_an_operator_of_ones_own_leaves_partitions(seed):
-    """All of the last population are valid, as decode is strict about what it makes of them; GoogleNet, and graphs."""
-    network = random_network(seed, 15) if seed else workloads.load("googlenet")
+    """All of the last population are valid, as decode is strict about what it makes of them; VGG16, and graphs."""
+    network = random_network(seed, 15) if seed else workloads.load("vgg16")
     toolbox = cocco.search.toolbox(network, seed=seed)
     toolbox.register("mutate", drift, toolbox)
     population, _ = algorithms.eaSimple(toolbox.population(n=30), toolbox, 0.5, 0.5, ngen=4, verbose=False)

@@ -115,9 +115,9 @@ def check(seed: int, most_layers: int) -> tuple[int, int]:
 
 def test_no_plan_is_cheaper_on_random_networks():
     """Up to 4 layers, a few of 5, whatever the prices."""
-    results = [check(seed, 4 + (seed % 8 == 0)) for seed in range(300)]
-    assert sum(spans for _, spans in results) > 100
-    assert sum(plans for plans, _ in results) > 20_000
+    results = [check(seed, 4 + (seed % 8 == 0)) for seed in range(100)]
+    assert sum(spans for _, spans in results) > 33
+    assert sum(plans for plans, _ in results) > 6_000
 
 
 test_no_plan_is_cheaper_on_larger_random_networks = over_seeds(

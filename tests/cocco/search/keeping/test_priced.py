@@ -34,7 +34,7 @@ def choices(uses: Uses, tensor: int) -> list[tuple[Span, ...]]:
     return [each for each in sets if all(one[2] < other[1] for one, other in zip(each, each[1:]))]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**6))
 def test_no_intervals_of_a_plan_cost_less(seed):
     """Small memories, so that a kept tensor may cost a step more than it saves; cores and batch as well."""

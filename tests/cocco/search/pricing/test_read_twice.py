@@ -37,7 +37,7 @@ def test_a_tensor_that_reaches_a_layer_twice_is_read_once(name: str, capacity: i
     assert found.fits and verify(twice, plan, chip).verified
     assert found.subgraphs[-1].ema_input_bytes == (2 if name == "between" else 1) * BYTES
     costs = [
-        cocco.partition(twice, chip, method="ga", metric=metric, samples=20, engine=engine, initial=plan).cost
+        cocco.partition(twice, chip, method="ga", metric=metric, samples=6, engine=engine, initial=plan).cost
         for metric in ("ema", "energy", "latency-sum")
         for engine in ("fast", "reference")
     ]

@@ -22,7 +22,7 @@ from tests.helpers.random_language import random_language_problem
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
-GRAPHS = [range(200), pytest.param(range(200, 1_000), marks=pytest.mark.slow)]
+GRAPHS = [range(60), pytest.param(range(60, 1_000), marks=pytest.mark.slow)]
 
 
 def subsets(problem: Problem) -> list[tuple[int, ...]]:
