@@ -56,12 +56,12 @@ def test_no_game_of_a_tiny_product_moves_less(words, size, memory):
 
 
 def test_no_blocks_of_a_product_move_less(words):
-    """10^3 in 12 to 60 words, in blocks of every shape and order; the best are near to the bound."""
-    size, ratios = range(10), []
+    """14^3 in 12 to 60 words, in blocks of every shape and order; the best are near to the bound."""
+    size, ratios = range(14), []
     outputs = {("z", i, j) for i in size for j in size}
     for memory in (12, 30, 60):
-        bound, best = words(chain(10, 10, rows=10), memory), 10**9
-        for blocks in ((1, 1, 10), (2, 2, 10), (4, 4, 10), (6, 6, 10), (10, 1, 10), (4, 10, 2)):
+        bound, best = words(chain(14, 14, rows=14), memory), 10**9
+        for blocks in ((1, 1, 14), (2, 2, 14), (4, 4, 14), (6, 6, 14), (14, 1, 14), (4, 14, 2)):
             for order in map("".join, permutations("ijk")):
                 game = list(product(size, size, size, blocks, order=order))
                 best = min(best, moved(game, outputs, memory))
@@ -70,25 +70,25 @@ def test_no_blocks_of_a_product_move_less(words):
     assert max(ratios) > 0.55
 
 
-@pytest.mark.parametrize("slices", first_of([2, 1], 1))
+@pytest.mark.parametrize("slices", first_of([3, 1], 1))
 def test_no_fused_pair_of_products_moves_less(words, slices):
     """A row tile stays, the middle passes in chunks; for each slice of outputs it is made anew."""
-    rows, wide = range(8), range(8)
+    rows, wide = range(12), range(12)
     outputs = {("o", i, j) for i in rows for j in wide}
-    for memory, tile, chunk in itertools.product((16, 40, 100), (1, 4, 8), (1, 4, 8)):
+    for memory, tile, chunk in itertools.product((16, 40, 100), (1, 4, 12), (1, 4, 12)):
         game = []
         for first in rows[::tile]:
             part = range(first, first + tile)
-            for turn, start in enumerate(wide[:: 8 // slices]):
-                columns = range(start, start + 8 // slices)
+            for turn, start in enumerate(wide[:: 12 // slices]):
+                columns = range(start, start + 12 // slices)
                 for m in wide[::chunk]:
                     middle = range(m, m + chunk)
-                    made = product(part, middle, wide, (tile, chunk, 8))
+                    made = product(part, middle, wide, (tile, chunk, 12))
                     game += [(inputs, ("e", turn, *result[1:])) for inputs, result in made]
                     game += [
                         ((("e", turn, i, k), ("v", k, j)), ("o", i, j)) for k in middle for i in part for j in columns
                     ]
-        assert words(chain(8, 8, 8, rows=8), memory) <= moved(game, outputs, memory), (memory, tile, chunk)
+        assert words(chain(12, 12, 12, rows=12), memory) <= moved(game, outputs, memory), (memory, tile, chunk)
 
 
 def test_taps_that_meet_the_map_are_counted():
@@ -188,14 +188,14 @@ def check(seeds) -> tuple[int, float]:
 
 
 def test_no_plan_moves_less():
-    above, nearest = check(range(12, 14))
-    assert above > 1 and nearest > 0.7
+    above, nearest = check(range(12, 18))
+    assert above > 5 and nearest > 0.7
 
 
 def test_no_plan_of_a_network_of_any_kind_moves_less():
     """Spread, strided and cropped maps, heads, softmax, caches; layer by layer in small and large memories."""
     compared = 0
-    for seed in range(30):
+    for seed in range(60):
         rng = random.Random(seed)
         network = (random_net_of_edges, random_decoder, random_reduction, random_layer)[seed % 4](
             seed if seed % 4 == 0 else rng
@@ -206,11 +206,11 @@ def test_no_plan_of_a_network_of_any_kind_moves_less():
             if found.fits:
                 assert any_schedule_bound_bytes(network, chip) <= found.ema_bytes, (seed, size)
                 compared += 1
-    assert compared > 50
+    assert compared > 100
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seeds", in_parts(14, 1_218))
+@pytest.mark.parametrize("seeds", in_parts(18, 1_218))
 def test_no_plan_of_more_networks_moves_less(seeds):
     check(seeds)
 
