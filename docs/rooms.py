@@ -93,6 +93,7 @@ ROOMS = (
     "cocco.memory",
     "cocco.output.text",
     "cocco.output.layout",
+    "cocco.output.program",
     "cocco.output.pictures",
     "cocco.output.folders",
     "cocco.output.report",

@@ -19,7 +19,7 @@ from cocco.output.pictures import saving
 from tests.helpers.drawn import drawn
 
 settings.register_profile("unhurried", deadline=None)  # the machine may be shared
-settings.register_profile("brief", deadline=None, max_examples=40)  # others in each run; all hundred with -m slow
+settings.load_profile("unhurried")
 
 BEGAN = time.monotonic()
 DRAWN = saving.write_picture
@@ -33,7 +33,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Compile the packages once: hundreds of commands in tests import them, and some may write no file whole."""
-    settings.load_profile("brief" if config.option.markexpr == "not slow" else "unhurried")
     sys.dont_write_bytecode = False  # what pytest makes of the tests takes it most of the time to collect them
     if not hasattr(config, "workerinput"):
         for name in ("workloads", "simulator", "cocco", "experiments"):

@@ -19,9 +19,11 @@ from cocco.effort.effort import Effort, FrontFields, effort_of
 from cocco.effort.levels import LevelName, level_of
 from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
+from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
-from cocco.exploration.question.question import question_of
+from cocco.exploration.question.question import Question, question_of
+from cocco.exploration.settled import settled
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.names import ChipMethod, Keep
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -144,6 +146,7 @@ class _Judge:
 
     def __init__(self, question: ChipQuestion, asked: Asked, effort: Effort) -> None:
         self.question, self.asked, self.effort = question, asked, replace(effort, progress=None)
+        self._found: dict[Accelerator, tuple[Question, Result]] = {}
 
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans found on an accelerator; or the limit that none keeps; None where that is unknown."""
@@ -151,7 +154,8 @@ class _Judge:
         machine = question.judging(accelerator)
         problem = self._on(machine)
         effort = replace(self.effort, initial=(plans,) if plans else ())
-        result, _ = answered(question_of(problem, effort, Settings()), "auto", effort, 0.0)
+        within = question_of(problem, effort, Settings())
+        result, _ = answered(within, "auto", effort, None)
         if not result.plans:
             return "memory" if result.status == "infeasible" else None
         least, evaluations = result.lower_bound or 0.0, self._evaluated(accelerator, result.plans)
@@ -160,16 +164,29 @@ class _Judge:
             return broken if result.status == "optimal" else None
         if broken:
             return self._limited(machine, accelerator, least)
+        self._found[accelerator] = within, result
         return self._answer(accelerator, evaluations, least, result.placed)
 
-    def promising(self, chip: Chip) -> tuple[Sizes, tuple[Partition, ...]] | None:
-        """Return a memory of a machine, with plans, that a search over its memories finds; None where it finds none.
+    def settled(self, accelerator: Accelerator, answer: Answer) -> Answer:
+        """Return an answer, or plans that cost as little there and take less energy."""
+        if accelerator not in self._found:
+            return answer
+        question, found = self._found[accelerator]
+        result = settled(question, found, 0.0, self.effort.check_addresses, lambda: found)
+        evaluations = self._evaluated(accelerator, result.plans)
+        if self.question.broken(accelerator, evaluations):
+            return answer
+        return self._answer(accelerator, evaluations, answer.least, result.placed)
+
+    def promising(self, chip: Chip, memories: Sequence[Sizes]) -> tuple[Sizes, tuple[Partition, ...]] | None:
+        """Return one of these memories of a machine, with plans, that a search finds; None where it finds none.
 
         A mm2 is worth there what it is from the smallest candidate to the largest.
         """
         question = self.question
         machine = question.judging(chip.machine)
-        problem = self.asked.problem(machine, chip.buffers)
+        buffers = {name: tuple(sorted(set(sizes))) for name, sizes in zip(chip.buffers, zip(*memories))}
+        problem = self.asked.problem(machine, buffers)
         ends = [problem.accelerator_of([at] * len(problem.buffers)) for at in (0, -1)]
         paid, size = (
             of(ends[1]) - of(ends[0])
@@ -178,9 +195,9 @@ class _Judge:
         alpha = min(MOST_ALPHA, question.scale(ends[0]) * size / paid) if paid > 0 else MOST_ALPHA
         problem = replace(problem, objective=replace(problem.objective, alpha=alpha))
         effort = replace(self.effort, samples=max(1, self.effort.samples // FEWER), ranges=False)
-        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, 0.0, certifies=False)
+        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, None, certifies=False)
         sizes = tuple(getattr(result.accelerator, name) for name in chip.buffers)
-        return (sizes, result.plans) if result.plans else None
+        return (sizes, result.plans) if result.plans and sizes in memories else None
 
     def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
         """Return plans as they are on a chip; None where they break a limit."""
@@ -194,7 +211,7 @@ class _Judge:
         known = self.priced(accelerator, plans)
         problem = self._on(self.question.judging(accelerator))
         effort = replace(self.effort, samples=samples, initial=(plans,))
-        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, 0.0, certifies=False)
+        result, _ = answered(question_of(problem, effort, Settings()), "ga", effort, None, certifies=False)
         found = self.priced(accelerator, result.plans) if result.plans else None
         if found is None or (known is not None and known.beats(found)):
             return known

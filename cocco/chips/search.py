@@ -16,7 +16,7 @@ from typing import NamedTuple, Protocol
 
 from cocco.candidates.rounding import SAME, SUMMED
 from cocco.chips.axes import Chip
-from cocco.chips.classes import Asked, Classes, Sizes, memory_of, standing
+from cocco.chips.classes import Asked, Classes, Sizes, memory_of, standing, stripped
 from cocco.chips.question import ChipQuestion
 from cocco.effort.budgets import CHIPS_TOTAL
 from cocco.effort.stages import tell
@@ -28,6 +28,8 @@ from simulator.partition.partition import Partition
 FLOOR, CLASS, OWN, DONE = range(4)  #: how much is known of a pair
 ANSWERS = 24  #: pairs that are answered in full, which takes seconds each; our choice
 UNPROVEN = 2  #: answers that are not proved, after which the search ends: each takes up to a minute; our choice
+SEARCHED, NEAR = 3, 0.01  #: pairs that are answered though their exact search gave up: more only where more than this
+#: share of the cost may be saved; our choice: each takes 10 to 60 s of the Transformer
 TIES = 8  #: pairs that are answered because they may cost as little as the best; our choice
 
 
@@ -58,8 +60,11 @@ class Answering(Protocol):
     def __call__(self, accelerator: Accelerator, plans: tuple[Partition, ...] | None) -> Answer | str | None:
         """Return the best plans on an accelerator, from plans that are known; the limit that none keeps; or neither."""
 
-    def promising(self, chip: Chip) -> tuple[Sizes, tuple[Partition, ...]] | None:
-        """Return a memory of a machine, with plans, that a search finds; None where it finds none."""
+    def settled(self, accelerator: Accelerator, answer: Answer) -> Answer:
+        """Return an answer, or plans that cost as little there and take less energy."""
+
+    def promising(self, chip: Chip, memories: Sequence[Sizes]) -> tuple[Sizes, tuple[Partition, ...]] | None:
+        """Return one of these memories of a machine, with plans, that a search finds; None where it finds none."""
 
     def priced(self, accelerator: Accelerator, plans: Sequence[Partition]) -> Answer | None:
         """Return plans as they are on a chip; None where they break a limit."""
@@ -101,6 +106,7 @@ class Search:
     pairs: list[Pair] = field(default_factory=list)
     best: Pair | None = None
     answers: int = 0
+    searched: int = 0  #: of them, those whose exact search gave up
     unproven: int = 0  #: of them, those that may not be the least of their pairs
     is_stopped: bool = False
 
@@ -158,6 +164,8 @@ class Search:
                     heapq.heappush(heap, (pair.bound, n))
             if self.best is not None and self.best.step != DONE:
                 self._answer(self.best)
+            if self.best is not None and self.best.answer is not None:
+                self.best.answer = self.answered.settled(self.best.accelerator, self.best.answer)
             self._break_ties([self.pairs[n] for _, n in heapq.nsmallest(TIES, heap)])
         except KeyboardInterrupt:
             self.is_stopped = True
@@ -175,10 +183,15 @@ class Search:
                 return
 
     def _break_ties(self, pairs: Sequence[Pair]) -> None:
-        """Answer pairs that may cost as little as the best."""
+        """Answer pairs that may cost as little as the best, by its plans where these do."""
         for pair in pairs:
             is_near = pair.step != DONE and not pair.why and pair.bound <= self.least * (1 + SAME)
-            if self.best is not None and is_near and not self.unproven:
+            if self.best is None or self.unproven or not is_near:
+                continue
+            assert self.best.answer is not None, "it is the best"
+            if self._runs(self.best, pair):
+                self._price(pair, self.best.answer)
+            if pair.answer is None or pair.answer.cost > self.least * (1 + SAME):
                 self._answer(pair)
 
     def _pairs(self, i: int, chip: Chip) -> list[Pair]:
@@ -270,12 +283,13 @@ class Search:
 
     def _answer(self, pair: Pair) -> None:
         """Find the answer of a pair, with addresses and within the limits."""
-        if self.answers == ANSWERS:
+        is_near = self.searched >= SEARCHED and pair.plans is None and self.bound >= self.least * (1 - NEAR)
+        if self.answers == ANSWERS or is_near:
             pair.is_open = True
             return
         self.answers += 1
-        if pair.plans is None and not self.unproven:
-            pair = self._promising(pair)
+        self.searched += pair.plans is None
+        pair = self._promising(pair)
         found = self.answered(pair.accelerator, pair.plans)
         pair.step = DONE
         if isinstance(found, str):
@@ -291,13 +305,21 @@ class Search:
             self._offer(pair, found)
 
     def _promising(self, pair: Pair) -> Pair:
-        """Return a pair of the same machine with the memory that a search finds, where the bound is no guide to it."""
-        found = self.answered.promising(self.chips[pair.chip])
-        if found is None:
-            return pair
-        sizes, plans = found
-        other = next(each for each in self.pairs if each.chip == pair.chip and each.sizes == sizes)
-        if other.why or other.step == DONE:
+        """Return the pair to answer in place of one whose bound is no guide to it: of the best plans that are known.
+
+        Where none are known, the memory of the same machine that a search finds.
+        """
+        best = self.best
+        if self.unproven and best is not None and best.answer is not None and best.step != DONE:
+            other, plans = best, best.answer.plans
+        elif pair.plans is None and not self.unproven and pair.bound < self._below:
+            left = [each for each in self.pairs if each.chip == pair.chip and not each.why and each.step != DONE]
+            found = self.answered.promising(self.chips[pair.chip], [each.sizes for each in left])
+            if found is None:
+                return pair
+            sizes, plans = found
+            other = next(each for each in left if each.sizes == sizes)
+        else:
             return pair
         pair.step = OWN
         other.plans = plans
@@ -311,10 +333,19 @@ class Search:
             self.best = pair
 
     def _offer(self, pair: Pair, found: Answer) -> None:
-        """Price plans that are not proved on all machines of their class with this memory: they run there, too."""
+        """Price plans that are not proved on each machine that runs them, in its least memory that may be better."""
+        met = {pair.chip}
         for each in self.pairs:
-            is_alike = self._classes[each.chip] == self._classes[pair.chip] and each.sizes == pair.sizes
-            if is_alike and each is not pair and each.answer is None and not each.why and each.bound < self.least:
-                own = self.answered.priced(each.accelerator, found.plans)
-                if own is not None:
-                    self.take(each, own._replace(placed=found.placed))
+            if each.chip not in met and self.is_left(each) and each.answer is None and self._runs(pair, each):
+                met.add(each.chip)
+                self._price(each, found)
+
+    def _runs(self, pair: Pair, other: Pair) -> bool:
+        """Return whether all plans of a pair run on another one: they move the same bytes, and have as much room."""
+        one, two = (stripped(self.chips[each.chip].machine, "ema") for each in (pair, other))
+        return one == two and all(own <= size for own, size in zip(pair.sizes, other.sizes))
+
+    def _price(self, pair: Pair, found: Answer) -> None:
+        own = self.answered.priced(pair.accelerator, found.plans)
+        if own is not None:
+            self.take(pair, own._replace(placed=found.placed))

@@ -11,7 +11,7 @@ plan are searched again, or the order of its layers, with the price (our choices
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -41,6 +41,7 @@ LOOKED = 16  #: memories that are looked at; our choice
 WALKED = 4  #: prices tried without it; our choice
 
 Bounds = Mapping[Metric, float]  #: the most of each metric, of Formula 1
+Others = Callable[[], "Plans | None"]
 
 
 class Plans(NamedTuple):
@@ -88,38 +89,48 @@ def plans_of(problem: Problem, machine: Accelerator, plans: Sequence[Partition])
 
 def least_within(
     question: Question, memory: Memory, target: Metric, bounds: Bounds, known: Plans | None, below: float = math.inf,
-    most: StepBudget | None = None, beyond: Plans | None = None,
+    most: StepBudget | None = None, others: Others = lambda: None,
 ) -> Constrained:  # fmt: skip
     """Return the plans in one memory with the least of a metric that keep these bounds.
 
-    known: plans there that keep them, if any are. below: only plans with less are sought. most: steps. beyond: plans
-    there with less that do not keep them, if any are known.
+    known: plans there that keep them, if any are. below: only plans with less are sought. most: steps. others: returns
+    plans there with less, if any are known; asked where the exact search gives up.
     """
     most = most or budget(question)
     below = min(below, bounds.get(target, math.inf) * (1 + SAME))
-    others = {metric: most for metric, most in bounds.items() if metric != target}
-    best, least, weighed = known, math.inf, question.problem
+    limits = {metric: most for metric, most in bounds.items() if metric != target}
+    best, weighed = known, question.problem
+    searches: list[_Search] = []
     for chosen_by in dict.fromkeys((question.problem.metric, target, *METRIC_NAMES)):
-        search = _Search(question, memory, target, others, chosen_by, below, most)
-        found = search.run(best, beyond)
+        search = _Search(question, memory, target, limits, chosen_by, below, most)
+        found = search.run(best)
         weighed = weighed if found is best else search.weighed()
-        best, least = found, min(least, search.bound)
-    return Constrained(best, least, weighed)
+        best = found
+        searches.append(search)
+    other = None
+    for search in searches[:2]:  # walking is dear, and with tiles of a third metric it found nothing more
+        if search.is_open and best is not None and best.of(target) > search.bound:
+            other = other or others()
+            if other is not None and other.keeps(bounds):
+                best = search.better(other, best) or best
+            found = search.walk(best, other)
+            weighed = weighed if found is best else search.weighed()
+            best = found
+    return Constrained(best, min([each.bound for each in searches]), weighed)
 
 
 def least_of_all(
     question: Question, target: Metric, bounds: Mapping[Memory, Bounds], known: Plans, steps: StepBudget | None = None,
-    others: Sequence[Plans] = (),
+    others: Others = lambda: None,
 ) -> Constrained:  # fmt: skip
     """Return the plans with the least of a metric in any of these memories that keep the bounds of their memory.
 
     known: plans that keep them, in one of the memories, which is looked at first. steps: of the exact search. others:
-    plans on its hardware that do not keep them.
+    as in `least_within`, in that memory.
     """
     problem, best, least, weighed = question.problem, known, math.inf, question.problem
     steps = steps or budget(question)
     table, first = Memories(of_value(problem, target), question.engine), problem.memory_of(known.machine)
-    beyond = min(others, key=lambda each: each.of(target), default=None)
     for number, memory in enumerate(sorted(bounds, key=lambda each: (each != first, table.bound(each), each))):
         most = best.of(target)
         if table.bound(memory) >= most * (1 - SAME):
@@ -130,8 +141,9 @@ def least_of_all(
         machine = problem.accelerator_of(memory)
         here = plans_of(problem, machine, best.plans)
         start = here if here.keeps(bounds[memory]) else None
-        below, other = math.inf if start else most, beyond if memory == first else None
-        found = least_within(question, memory, target, bounds[memory], start, below, steps, other)
+        below = math.inf if start else most
+        also = (others,) if memory == first else ()
+        found = least_within(question, memory, target, bounds[memory], start, below, steps, *also)
         least = min(least, max(found.bound, table.bound(memory)))
         if found.best is not None and found.best.beats(best, target):
             best, weighed = found.best, found.weighed
@@ -158,10 +170,12 @@ class _Search:
         self.prices = dict.fromkeys(bounds, 0.0)
         self.bound = 0.0  # of the target
         self.most = most
+        self.is_open = False
+        self.beyond: Plans | None = None
 
-    def run(self, known: Plans | None, other: Plans | None) -> Plans | None:
-        """Return the best plans; known ones are priced again, with these tiles. other: plans that break a bound."""
-        best, beyond = known if known is None else self._better(self._again(known), known), None
+    def run(self, known: Plans | None) -> Plans | None:
+        """Return the best plans of the exact search; known ones are priced again, with these tiles."""
+        best, beyond = known if known is None else self.better(self._again(known), known), None
         for _ in range(SOLVED):
             most = min(self._cost(best), self._most())
             found = self._solve(most)
@@ -173,7 +187,7 @@ class _Search:
             cheapest = self._priced(found.best.plans)
             self._raise(found.best.value)
             if cheapest.keeps(self.bounds):
-                best = self._better(cheapest, best)
+                best = self.better(cheapest, best)
                 if not any(self.prices.values()):
                     return best
             elif best is None and beyond is not None:
@@ -182,9 +196,8 @@ class _Search:
                 beyond = cheapest
             if beyond is None or not self._price(best, beyond):
                 break
-        if best is None or best.of(self.target) <= self.bound:
-            return best
-        return self._walk(best, beyond or (other and self._again(other)))
+        self.is_open, self.beyond = self.most.failures is None, beyond
+        return best
 
     def _again(self, known: Plans) -> Plans:
         pairs = zip(self.problem.networks, known.plans)
@@ -232,10 +245,6 @@ class _Search:
     def _at_bounds(self) -> float:
         return sum([price * self.bounds[metric] for metric, price in self.prices.items()])
 
-    def _better(self, new: Plans, old: Plans | None) -> Plans | None:
-        is_within = new.keeps(self.bounds) and new.of(self.target) < self.below
-        return new if is_within and (old is None or new.beats(old, self.target)) else old
-
     def _price(self, best: Plans | None, beyond: Plans) -> bool:
         """Set the price at which plans beyond the most exceeded bound cost as much as the best; False if it stays.
 
@@ -254,22 +263,26 @@ class _Search:
         self.prices[worst] = gain / step
         return is_new
 
-    def _walk(self, best: Plans, beyond: Plans | None) -> Plans:
+    def better(self, new: Plans, old: Plans | None) -> Plans | None:
+        """Return new plans if they keep the bounds and have less of the target than the old ones, or these."""
+        is_within = new.keeps(self.bounds) and new.of(self.target) < self.below
+        return new if is_within and (old is None or new.beats(old, self.target)) else old
+
+    def walk(self, best: Plans, other: Plans | None) -> Plans:
         """Return plans improved by windows, or other orders, from both sides of the bounds, at the price between them.
 
-        beyond: plans that break them; by default those to which the best ones are improved without prices.
+        other: plans that break a bound; without any, those to which the best ones are improved without prices.
         """
-        if self.most.failures is not None:
-            return best
+        beyond = self.beyond or (other and self._again(other))
         if beyond is None or beyond.keeps(self.bounds):
             self.prices = dict.fromkeys(self.bounds, 0.0)
             beyond = self._improved(best)
         if beyond.keeps(self.bounds):
-            return self._better(beyond, best) or best
+            return self.better(beyond, best) or best
         self._price(best, beyond)
         for _ in range(WALKED):
             for each in (self._improved(best), self._improved(beyond)):
-                best = self._better(each, best) or best
+                best = self.better(each, best) or best
                 if not each.keeps(self.bounds) and self._cost(each) < self._cost(beyond):
                     beyond = each
             if not self._price(best, beyond):

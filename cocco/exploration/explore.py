@@ -222,11 +222,12 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
 
 def answered(
-    question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float, certifies: bool = True
-) -> tuple[Result, bool]:
+    question: Question, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float | None,
+    certifies: bool = True,
+) -> tuple[Result, bool]:  # fmt: skip
     """Return the answer with addresses, and whether it was proved before these were sought.
 
-    certifies: whether solvers may look for a better bound.
+    slack: None leaves ties as they are (`tied`). certifies: whether solvers may look for a better bound.
     """
     problem = question.problem
     outcome = _outcome(question, method, effort, certifies)
@@ -242,7 +243,6 @@ def answered(
     from cocco.exploration.placing.addresses import with_addresses
     from cocco.exploration.placing.other_memories import in_other_memories
     from cocco.exploration.placing.proof import proved
-    from cocco.exploration.settled import settled
     from cocco.exploration.starts import no_worse
 
     is_proven = result.status == "optimal"
@@ -261,20 +261,20 @@ def answered(
                 result = in_other_memories(
                     question, result, lambda each: with_addresses(problem, each, effort.check_addresses)
                 )
-        if slack or method in SETTLED[problem.keep]:
-            is_energy = problem.objective.metric == "energy"
-            if is_energy or not slack:
-                result = settled(question, result, slack, effort.check_addresses)
-            before = result.second
-            if not is_energy and (slack or (before is not None and before.status != "optimal")):
-                thrifty = [answer_in(question, problem.memory_of(result.accelerator), "energy", effort)]
-                result = settled(question, result, slack, effort.check_addresses, thrifty)
-                if before is not None and result.second is not None:
-                    least = max(before.lower_bound, result.second.lower_bound)
-                    result = replace(result, second=replace(result.second, before=before.before, lower_bound=least))
+        if slack is not None and (slack or method in SETTLED[problem.keep]):
+            result = tied(question, result, effort, slack)
     except KeyboardInterrupt:
         raise Interrupted(replace(result, status="stopped")) from None
     return result, is_proven
+
+
+def tied(question: Question, result: Result, effort: Effort, slack: float = 0.0) -> Result:
+    """Return the plans of the least energy among those that cost as little as an answer, or within a slack."""
+    from cocco.exploration.settled import settled
+
+    memory = question.problem.memory_of(result.accelerator)
+    thrifty = lambda: answer_in(question, memory, "energy", effort)  # noqa: E731
+    return settled(question, result, slack, effort.check_addresses, thrifty)
 
 
 def plan_that_runs(question: Question) -> Result:

@@ -8,7 +8,7 @@ said. A plan that has no addresses is changed at the same prices, or the answer 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -38,11 +38,11 @@ SECOND: Metric = "energy"
 
 
 def settled(
-    question: Question, result: Result, slack: float, needs_pairs: bool, thrifty: Sequence[Result] = ()
+    question: Question, result: Result, slack: float, needs_pairs: bool, thrifty: Callable[[], Result]
 ) -> Result:
     """Return the answer, or plans that cost no more than the slack allows and take less energy.
 
-    needs_pairs: as in `with_addresses`. thrifty: answers for the energy in its memory, with addresses.
+    needs_pairs: as in `with_addresses`. thrifty: returns the answer for the energy in its memory, with addresses.
     """
     problem, metric = question.problem, question.problem.objective.metric
     if metric == SECOND and not (slack and problem.buffers):
@@ -57,14 +57,17 @@ def settled(
             size = problem.objective.buffer_bytes(problem.accelerator_of(memory))
             value = value_of(problem, most, size)
             bounds[memory] = {metric: max(value, known.of(metric)) if memory == own else value}
-    start, beyond = _Placed(known), list[Plans]()
-    for each in thrifty:
-        plans = plans_of(problem, each.accelerator, each.plans)
-        if not plans.keeps(bounds[own]):
-            beyond.append(plans)
-        elif each.placed is not False and plans.beats(start.plans, SECOND):
-            start = _Placed(plans, each.moved, each.placed)
-    found = least_of_all(question, SECOND, bounds, start.plans, others=beyond)
+    asked = [_Placed(known)]
+
+    def others() -> Plans:
+        answer = thrifty()
+        plans = plans_of(problem, answer.accelerator, answer.plans)
+        if plans.keeps(bounds[own]) and answer.placed is not False:
+            asked.append(_Placed(plans, answer.moved, answer.placed))
+        return plans
+
+    found = least_of_all(question, SECOND, bounds, known, others=others)
+    start = asked[-1] if asked[-1].plans.beats(known, SECOND) else asked[0]
     placed = _placed(question, found, start.plans, bounds, SECOND, needs_pairs)
     placed = start if placed.plans is start.plans else placed
     best = placed.plans
@@ -173,9 +176,10 @@ def _least_point(
     weights = question.problem.objective.weights
     answers = [Plans(each.plans, each.accelerator, each.evaluations, weights) for each in others]
     beyond = [each for each in answers if not each.keeps(_metrics(plane, most))]
+    other = min(beyond, key=lambda each: each.of(target), default=None)
     known = plans_of(question.problem, point.accelerator, point.plans)
     tell("least " + target, best=known.of(target))
-    found = least_of_all(question, target, bounds, known, steps, beyond)
+    found = least_of_all(question, target, bounds, known, steps, lambda: other)
     placed = _placed(question, found, known, bounds, target, False)
     best = placed.plans
     if best is known:

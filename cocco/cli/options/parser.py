@@ -37,6 +37,7 @@ COMMANDS = {
     "hardware": Command("show every number of the hardware, with unit and source", sizes=False),
     "sram": Command("make an SRAM table with CACTI, or from that of a memory compiler"),
     "evaluate": Command("price a partition on given hardware", HARDWARE),
+    "export": Command("write a plan as a C program, or as data with every transfer", HARDWARE),
     "compare": Command("show partitions of a network side by side", HARDWARE),
     "capacity": Command("find the least memory on which a partition runs", sizes=False),
     "partition": Command("find a partition for given hardware", HARDWARE),
@@ -69,6 +70,8 @@ def build() -> Parser:
 
 def _with_verify(arguments: Sequence[str]) -> list[str]:
     """Return the words with the value of each --verify: argparse would take the NETWORK behind it for one."""
+    if "evaluate" not in arguments:  # it means another thing in export; the rest say so of the word that was given
+        return list(arguments)
     following = [*arguments[1:], ""]
     return [
         "--verify=two" if word == "--verify" and after != "full" else word for word, after in zip(arguments, following)

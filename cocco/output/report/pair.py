@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from cocco.exploration.answers.front import buffer_bytes
-from cocco.output.folders.read.front import read
+from cocco.output.folders.read.chips import ChipsRun
+from cocco.output.folders.read.front import FrontRun, read
 from cocco.output.folders.read.run import Run
 from cocco.output.folders.written.about import MAX_STEM, PAIR_PAGES
 from cocco.output.report.answer import choice_section
 from cocco.output.report.chart import Overlay
+from cocco.output.report.chips import STATUS as CHIPS_STATUS
 from cocco.output.report.data import page_data
 from cocco.output.report.front import run_chart
 from cocco.output.report.page import document, drawing, section
@@ -27,15 +29,19 @@ from workloads.errors import FileFormatError
 from workloads.files import write_atomic
 
 PLAIN = Quantity((Unit("", 1, 0, 0),))  #: counts, and costs, which have no unit
+Explored = Run | ChipsRun
 Row = tuple[str, str, str, str]  #: of a table: what, the first run, the second, the difference
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two runs of `cocco explore -o`, and what tells them apart: the names of their folders, or their paths."""
+    """Two runs of `cocco explore -o`, and what tells them apart: the names of their folders, or their paths.
 
-    first: Run
-    second: Run
+    Both are over machines (--axis), or none is.
+    """
+
+    first: Explored
+    second: Explored
     names: tuple[str, str]
 
     @property
@@ -60,10 +66,14 @@ def read_pair(first: Path, second: Path) -> Pair:
     Raises FileFormatError, one line, for a folder that is missing, cut off or of something else.
     """
     runs = _run(first), _run(second)
+    if isinstance(runs[0], ChipsRun) != isinstance(runs[1], ChipsRun):
+        raise FileFormatError(
+            f"{second}: both of a comparison must be over machines (--axis), or none; {first} differs"
+        )
     return Pair(*runs, names_of(*runs))
 
 
-def run_json(run: Run) -> dict[str, Any]:
+def run_json(run: Explored) -> dict[str, Any]:
     """Return the answer of a run as plain data: energy, traffic and latency over the networks by their weights."""
     memory = {} if run.accelerator is None else buffer_bytes(run.accelerator)
     sums = {name: _total(run, name) for name in ("ema_bytes", "energy_pj", "latency_cycles")}
@@ -72,8 +82,8 @@ def run_json(run: Run) -> dict[str, Any]:
         "networks": [network.name for network in run.networks],
         "status": run.status,
         **memory,
-        "metric": run.metric,
-        "alpha": run.alpha,
+        **_asked(run),
+        **({"axes": run.axes, "machines": len(run.machines)} if isinstance(run, ChipsRun) else {}),
         "cost": run.cost,
         "lower_bound": run.lower_bound,
         "gap": run.gap,
@@ -81,46 +91,62 @@ def run_json(run: Run) -> dict[str, Any]:
     }
 
 
-def _run(folder: Path) -> Run:
+def _asked(run: Explored) -> dict[str, Any]:
+    """Return what the cost of a run is."""
+    if isinstance(run, ChipsRun):
+        return {"minimize": run.criterion, "exchange": run.about.settings.get("exchange")}
+    return {"metric": run.metric, "alpha": run.alpha}
+
+
+def _run(folder: Path) -> Explored:
     found = read(folder)
-    if not isinstance(found, Run):
+    if isinstance(found, FrontRun):
         raise FileFormatError(f"{folder}: is no run of 'cocco explore -o', as both of a comparison must be")
     return found
 
 
-def names_of(first: Run, second: Run) -> tuple[str, str]:
+def names_of(first: Explored, second: Explored) -> tuple[str, str]:
     """Return the names of the folders, or their paths where these are the same."""
     names = first.folder.name, second.folder.name
     return names if names[0] != names[1] and all(names) else (str(first.folder), str(second.folder))
 
 
-def _answers(first: Run, second: Run) -> Iterator[Row]:
+def _answers(first: Explored, second: Explored) -> Iterator[Row]:
     """Yield a row for each number of both answers."""
     runs = first, second
+    if isinstance(first, ChipsRun) and isinstance(second, ChipsRun):
+        yield _row("chip", _chip(first), _chip(second))
     yield _row("memory", *("none" if run.accelerator is None else buffers(run.accelerator) for run in runs))
-    is_same = (first.metric, first.alpha, first.count) == (second.metric, second.alpha, second.count)
-    yield _row("how sure", *(STATUS.get(run.status, run.status) for run in runs))
+    words = CHIPS_STATUS if isinstance(first, ChipsRun) else STATUS
+    yield _row("how sure", *(words.get(run.status, run.status) for run in runs))
     if any(run.accelerator is None for run in runs):
         return
-    yield _numbers("cost", [run.cost for run in runs], PLAIN, is_same)
+    one, two = (_asked(run) | {"count": getattr(run, "count", None)} for run in runs)
+    yield _numbers("cost", [run.cost or 0.0 for run in runs], PLAIN, one == two)
     bounds = ["none known" if run.lower_bound is None else f"{run.lower_bound:,.0f}" for run in runs]
     yield "no answer costs less than", bounds[0], bounds[1], ""
     yield _numbers("energy", [_total(run, "energy_pj") for run in runs], ENERGY)
     yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], TRAFFIC)
-    clocks = [run.accelerator.technology.clock_ghz for run in runs if run.accelerator is not None]
-    at_1_ghz = [_total(run, "latency_cycles") / clock for run, clock in zip(runs, clocks)]
+    machines = [run.accelerator for run in runs if run.accelerator is not None]
+    at_1_ghz = [_total(run, "latency_cycles") / each.technology.clock_ghz for run, each in zip(runs, machines)]
     yield _numbers("latency", at_1_ghz, TIME)
-    yield _numbers("buffer area", [run.accelerator.area_mm2 for run in runs if run.accelerator], AREA)
+    yield _numbers("buffer area", [each.area_mm2 for each in machines], AREA)
+    if isinstance(first, ChipsRun):
+        yield _numbers("chip area", [each.chip_area.total for each in machines], AREA)
     counts = [sum(len(net.subgraphs) for net in run.networks) for run in runs]
     yield _numbers("subgraphs", counts, PLAIN)
     yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], PLAIN)
 
 
-def _total(run: Run, column: str) -> float:
+def _chip(run: ChipsRun) -> str:
+    return ", ".join(f"{name} {value}" for name, value in run.axes.items()) or "none"
+
+
+def _total(run: Explored, column: str) -> float:
     return sum(network.weight * getattr(network, column) for network in run.networks)
 
 
-def _questions(first: Run, second: Run) -> Iterator[tuple[str, Any, Any]]:
+def _questions(first: Explored, second: Explored) -> Iterator[tuple[str, Any, Any]]:
     """Yield each setting in which the runs differ, with both values."""
     asked = [_flat(run.about.settings) | {"seed": run.about.seed} for run in (first, second)]
     asked = [
@@ -189,7 +215,7 @@ def page_name(first: Path, second: Path) -> str:
     return PAIR_PAGES.replace("*", "-" + re.sub(r"[^A-Za-z0-9.-]+", "_", way).strip("._")[-MAX_STEM:])
 
 
-def html_of_pair(first: Run, second: Run, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)) -> str:
+def html_of_pair(first: Explored, second: Explored, networks: tuple[Networks, Networks] = (BUILT_IN, BUILT_IN)) -> str:
     """Return the page of two runs; the same files give the same bytes."""
     runs, names = (first, second), names_of(first, second)
     pair = Pair(first, second, names)
@@ -205,15 +231,14 @@ def html_of_pair(first: Run, second: Run, networks: tuple[Networks, Networks] = 
         ShownMemory(f"{name}: {choice.title}", tuple(replace(plan, link="") for plan in choice.plans))
         for name, choice in zip(names, map(answer, runs, networks))
     ]
-    drawn = run_chart(first, {})
-    if first.metric == second.metric and first.count == second.count:
-        other = run_chart(second, {})
+    drawn = None
+    plain = [run for run in runs if isinstance(run, Run)]
+    if len({(run.metric, run.count) for run in plain}) == 1:
+        drawn, other = (run_chart(run, {}) for run in plain)
         drawn = replace(drawn, overlay=Overlay(names[1], other.x, other.y[0], other.star), title=names[0])
         words = f"Dots and the full line are {names[0]}, squares and the dashed line are {names[1]}."
         body.append(drawing("Their sizes", words))
-        data = page_data(drawn, choices)
-    else:
-        data = page_data(None, choices)
+    data = page_data(drawn, choices)
     sections = "".join(
         f"<div><h2>{escape(choice.title)}</h2>{choice_section(at, choice, False)}</div>"
         for at, choice in enumerate(choices)
@@ -223,11 +248,12 @@ def html_of_pair(first: Run, second: Run, networks: tuple[Networks, Networks] = 
 
 
 def _sentence(pair: Pair) -> str:
-    """Return the memory of each run in words."""
-    said = [
-        f"{name}: no memory runs it" if run.accelerator is None else f"{name}: {buffers(run.accelerator)}"
-        for name, run in zip(pair.names, (pair.first, pair.second))
-    ]
+    """Return the memory of each run, and its machine where that was chosen, in words."""
+    said = []
+    for name, run in zip(pair.names, (pair.first, pair.second)):
+        chip = f"{_chip(run)}, " if isinstance(run, ChipsRun) else ""
+        nothing = "no chip keeps the limits" if chip else "no memory runs it"
+        said.append(f"{name}: {nothing if run.accelerator is None else chip + buffers(run.accelerator)}")
     return "; ".join(said) + "."
 
 

@@ -26,8 +26,8 @@ ReadWhole = Callable[[int], Block]
 class Arithmetic:
     """Weights and operators of one network; deterministic."""
 
-    def __init__(self, network: Network, channel_limit: int | None = None, seed: int = 0) -> None:
-        self.network = network
+    def __init__(self, network: Network, channel_limit: int | None = None, seed: int = 0, prime: int = PRIME) -> None:
+        self.network, self.prime = network, prime
         self.rng = np.random.default_rng(seed)
         self.channels = self._channels(channel_limit)
         self.weights = {i: self._weights(i, layer) for i, layer in enumerate(network.layers) if has_weights(layer)}
@@ -36,7 +36,7 @@ class Arithmetic:
         """Return random values for the model inputs by tensor id."""
         count = len(self.network.layers)
         return {
-            count + j: self.rng.integers(0, PRIME, (self.channels[count + j], tensor.height, tensor.width))
+            count + j: self.rng.integers(0, self.prime, (self.channels[count + j], tensor.height, tensor.width))
             for j, tensor in enumerate(self.network.inputs)
         }
 
@@ -109,10 +109,10 @@ class Arithmetic:
                 if layer.op == "maxpool":
                     np.maximum(result, np.where(is_map[place], window[place], 0), out=result)
                 elif has_weights(layer):
-                    result += np.tensordot(self.weights[v][:, :, i, j], window[place], axes=1)
+                    result += np.tensordot(self.weights[v][:, :, i, j], window[place], axes=1).astype(np.int64)
                 else:
                     result += window[place][: len(result)]
-        return result % PRIME
+        return result % self.prime
 
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
         """Combine the operands; one with fewer channels (where they are limited) repeats its channels."""
@@ -120,10 +120,10 @@ class Arithmetic:
         if op == "mul":
             result = np.ones_like(parts[0])
             for part in parts:
-                result = result * part % PRIME
+                result = result * part % self.prime
             return result
-        total = sum(parts[1:], parts[0]) % PRIME
-        return total if op == "add" else (total * total + 3 * total + 1) % PRIME
+        total = sum(parts[1:], parts[0]) % self.prime
+        return total if op == "add" else (total * total + 3 * total + 1) % self.prime
 
     def _rearranged(
         self, maps: list[Block], channels: int, layer: Layer, rows: tuple[int, int], columns: tuple[int, int]
@@ -131,14 +131,14 @@ class Arithmetic:
         """Return the operands' elements in another order, each plus the sum of all, so that none may be missing."""
         flat = np.concatenate([each.reshape(-1) for each in maps])
         every = np.resize(flat[::-1], (channels, layer.height, layer.width))
-        return (every[:, rows[0] : rows[1], columns[0] : columns[1]] + flat.sum()) % PRIME
+        return (every[:, rows[0] : rows[1], columns[0] : columns[1]] + flat.sum()) % self.prime
 
     def _matmul(self, left: Block, right: Block, channels: int) -> Block:
         """Return a product in which every output row depends on every element of the second operand."""
         cells, flat = channels * len(left), right
         rounds = -(-flat.size // cells)
-        matrix = np.resize(flat, rounds * cells).reshape(rounds, channels, len(left)).sum(axis=0) % PRIME
-        return np.tensordot(matrix, left, axes=1) % PRIME
+        matrix = np.resize(flat, rounds * cells).reshape(rounds, channels, len(left)).sum(axis=0) % self.prime
+        return np.tensordot(matrix, left, axes=1) % self.prime
 
     def _channels(self, limit: int | None) -> list[int]:
         network = self.network

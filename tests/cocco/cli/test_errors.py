@@ -23,6 +23,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
     ("arguments", "words"),
     [
         ((), ["no command"]),
+        (("partition", "vgg16", "--verify"), ["unrecognized arguments: --verify\n"]),
         (("evalute",), ["'evalute'", "did you mean 'evaluate'?"]),
         (("explor", "vgg16"), ["unknown command 'explor'", "did you mean 'explore'?", "pareto"]),
         (("frobnicate",), ["unknown command 'frobnicate'; known are"]),

@@ -91,7 +91,7 @@ def test_under_limits_no_answer_for_one_metric_is_better(limited, keep, monkeypa
 def test_with_a_slack_the_answer_for_energy_counts(metric, monkeypatch):
     """Where prices find nothing, the plan of the least energy is taken if it is within the slack."""
     monkeypatch.setattr("cocco.exploration.constrained.PROOF_STEPS", {"auto": (1, 1, None)})
-    monkeypatch.setattr("cocco.exploration.constrained._Search._walk", lambda self, best, beyond: best)
+    monkeypatch.setattr("cocco.exploration.constrained._Search.walk", lambda self, best, beyond: best)
     chip = Accelerator(shared_buffer=3072)
     thrifty = cocco.partition(SKIP, chip, metric="energy", samples=200).evaluation
     found = cocco.partition(SKIP, chip, metric=metric, slack=1.0, samples=200)

@@ -96,6 +96,27 @@ def test_a_lie_is_told(folder: Path, tmp_path: Path, where: str, value: object, 
     assert_malformed(cocco("report", lie), words)
 
 
+def test_two_folders_are_compared_and_none_of_another_kind(folder: Path, tmp_path: Path):
+    """VGG16 once more with a mm2 four times as dear: a smaller memory, and only the exchange is asked differently."""
+    dear, plain = tmp_path / "dear", tmp_path / "plain"
+    assert main(["explore", "vgg16", *ASKED, "--logic", "nvdla", "--exchange", "2mJ/mm2", "-o", str(dear)]) == 0
+    page = Path(cocco("report", folder, dear).stdout.strip()).read_text(encoding="utf-8")
+    told = answer(cocco("compare", folder, dear, "--json"))
+    chips = [run["axes"] for run in told["runs"]]
+    said = [json.loads((each / "result.json").read_text())["result"] for each in (folder, dear)]
+    assert chips == [each["axes"] for each in said] and told["runs"][1]["exchange"] == "2mJ/mm2"
+    assert {each["setting"] for each in told["asked_differently"]} == {"exchange"}
+    text = cocco("compare", folder, dear).stdout
+    for area in (each["chip"]["area_mm2"]["total"] for each in said):
+        assert f"{area:.2f} mm2" in text and f"{area:.2f} mm2" in page
+    assert page.count('<section class="plan"') == 2
+    assert main(["explore", "vgg16", "--range", "1MB:1MB:1KB", "--keep", "none", "-o", str(plain)]) == 0
+    assert_malformed(cocco("report", folder, plain), "both of a comparison must be over machines (--axis), or none")
+    front = ("pareto", "vgg16", *ASKED, "--samples", "100", "-o", str(tmp_path / "front"))
+    assert main([*front]) == 0
+    assert_malformed(cocco("report", tmp_path / "front"), "a front of chips has pareto.csv")
+
+
 def test_a_question_without_a_chip_has_a_page(tmp_path: Path):
     asked = ("--axis", "pe=4x4,8x8", "--range", "1MB:1MB:1KB", "--keep", "none", "--logic", "nvdla")
     assert cocco("explore", "vgg16", *asked, "--limit", "area=1mm2", "-o", tmp_path).returncode == 1

@@ -59,14 +59,15 @@ def test_points_that_the_scheduler_dropped_are_submitted_again(tmp_path: Path, m
     with scheduler() as (address, stack):
         worker(stack, address)
 
-        def cancel(done: int, _: int) -> None:
-            if done == 2:
-                with Client(address, timeout=60, set_as_default=False) as other:
+        with Client(address, timeout=60, set_as_default=False) as other:  # before the points: it may take longer
+
+            def cancel(done: int, _: int) -> None:
+                if done == 2:
                     keys = [key for key in other.run_on_scheduler(sweep_tasks.names_of) if key.startswith("cocco")]
                     assert keys
                     other.cancel([Future(key, client=other) for key in keys], force=True)
 
-        found = sweep(sweep_tasks.square, asked, tmp_path, dask=address, progress=cancel)
+            found = sweep(sweep_tasks.square, asked, tmp_path, dask=address, progress=cancel)
     assert [row["square"] for row in found] == [x * x for x in range(8)]
     assert len(files(tmp_path)) == 8
 

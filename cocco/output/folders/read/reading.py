@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cocco.output.folders.written.about import RESULT, About
+from cocco.output.folders.written.about import CHIPS_FRONT, FRONT, RESULT, About
 from workloads.errors import FileFormatError, one_line, shown
 from workloads.files import open_regular, read_mapping
 
@@ -22,6 +22,8 @@ def result_file(folder: Path) -> Reader:
     path = folder / RESULT
     if not path.exists():
         what = f"{folder} is not the folder of a run, which 'cocco explore -o' and 'cocco pareto -o' write"
+        if (folder / CHIPS_FRONT).exists():
+            what = f"a front of chips has {FRONT} and a folder of hardware files, but no page"
         raise FileFormatError(f"{path}: cannot be read: No such file or directory; {what}")
     return Reader(path, read_mapping(path))
 

@@ -21,6 +21,7 @@ SAMPLES_FILE = "samples.csv"  #: a row per sample
 FRONT = "pareto.csv"  #: of a front: a row per point
 CORES_FILE = "cores.csv"  #: of runs for several numbers of cores: a row per number
 CHIPS_TABLE = "chips.csv"  #: of a search over machines: a row per machine
+CHIPS_FRONT = "chips.json"  #: of a front over machines, beside its table
 CHIP = "chip.yaml"  #: the recommended machine as a hardware file
 RUN_MARKS = (CORES_FILE, RESULT)  #: what makes a folder that of a run: written last, so that it is whole
 PARTITIONS = "partitions"  #: of a front: the folder of the partition files

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.output.folders.written.about import (
     CHIP,
+    CHIPS_FRONT,
     CHIPS_TABLE,
     FRONT,
     PARTITIONS,
@@ -28,8 +29,7 @@ if TYPE_CHECKING:
 
 PICTURE = "chips"
 CHIPS = "chips"  #: of a front: the folder of the hardware files
-ABOUT = "chips.json"
-FRONT_FILES = (FRONT, ABOUT)
+FRONT_FILES = (FRONT, CHIPS_FRONT)
 
 
 def file_names(networks: Sequence[str]) -> list[str]:
@@ -72,5 +72,5 @@ def save_front(folder: Path, found: ChipsFront, about: dict[str, Any]) -> list[P
         for chip, point in zip(chips, found.found):
             write_atomic(new / chip, hardware_text(point.accelerator))
         write_atomic(new / FRONT, csv_text(found.to_frame().assign(chip=chips, partition=partitions)))
-        write_atomic(new / ABOUT, json_text(about))
+        write_atomic(new / CHIPS_FRONT, json_text(about))
     return [folder / name for name in (PARTITIONS, CHIPS, *FRONT_FILES)]

@@ -1,0 +1,306 @@
+/* The operators on one tile: what a firmware engineer replaces. Numbers are residues of PRIME; sums have 32 bits. */
+#include <string.h>
+
+#include "on_chip.h"
+
+static uint8_t requantize(uint32_t sum) { return (uint8_t)(sum % PRIME); }
+
+static uint32_t power(uint32_t exponent) /* of 3, which stands for e */
+{
+    uint32_t result = 1;
+    while (exponent--)
+        result = result * 3 % PRIME;
+    return result;
+}
+
+struct meeting { /* channels of an input position that meet a tap */
+    const uint8_t *x;
+    int tap, input, count; /* input: of the group */
+};
+
+/* Find what the outputs of a group meet at one position: channels of each operand, tap by tap. */
+static int find(const struct layer *layer, struct region *const *x, int count, int sample, int row, int column,
+                struct span inputs, struct meeting *found)
+{
+    int meetings = 0;
+    for (int i = 0; i < layer->down.taps; i++) {
+        int y = row * layer->down.stride - layer->down.padding + i * layer->down.dilation;
+        for (int j = 0; j < layer->across.taps; j++) {
+            int z = column * layer->across.stride - layer->across.padding + j * layer->across.dilation;
+            if (y < 0 || z < 0 || y % layer->down.upsample || z % layer->across.upsample)
+                continue;
+            for (int p = 0, base = 0; p < count; base += x[p++]->of->channels) {
+                int first = most(base, inputs.first), stop = least(base + x[p]->of->channels, inputs.stop);
+                int down = y / layer->down.upsample, across = z / layer->across.upsample;
+                if (first >= stop || down >= x[p]->of->height || across >= x[p]->of->width)
+                    continue;
+                struct meeting meeting = {at(x[p], sample, down, across) + first - base,
+                                          i * layer->across.taps + j, first - inputs.first, stop - first};
+                found[meetings++] = meeting;
+            }
+        }
+    }
+    return meetings;
+}
+
+/* Pass results of a word of channels through the layers that follow, and write them where they lie. */
+static void finish(struct region *out, const struct follow *follow, int sample, int row, int column, int first,
+                   int count, uint8_t *values)
+{
+    uint8_t *place = at(out, sample, row, column) + first;
+    for (; follow && follow->op; follow++) {
+        struct region *y = follow->operand;
+        if (follow->passes && !y->rows) { /* without room of its own: into the place of the result */
+            dma_load(INPUTS, place - on_chip, y->of->dram + (((long)sample * y->of->height + row) * y->of->width + column)
+                     * y->of->channels + first, count);
+            for (int k = 0; k < count; k++)
+                values[k] = requantize(follow->op == '*' ? (uint32_t)values[k] * place[k] : (uint32_t)values[k] + place[k]);
+            y = NULL;
+        } else if (follow->passes) {
+            y->channel = first;
+            y->row_at[row] = y->column_at[column] = 0;
+            y->sample = sample;
+            dma_load(INPUTS, y->main, y->of->dram + (((long)sample * y->of->height + row) * y->of->width + column)
+                     * y->of->channels + (y->of->channels > 1 ? first : 0), y->of->channels > 1 ? count : 1);
+        }
+        for (int k = 0; y && k < count; k++) {
+            const uint8_t *other = at(y, sample, y->of->height > 1 ? row : 0, y->of->width > 1 ? column : 0);
+            uint32_t operand = other[y->of->channels > 1 ? first + k : y->channel];
+            values[k] = requantize(follow->op == '*' ? values[k] * operand : values[k] + operand);
+        }
+        if (follow->kept)
+            memcpy(at(follow->kept, sample, row, column) + first, values, (size_t)count);
+        if (follow->stored >= 0) {
+            memcpy(place, values, (size_t)count);
+            dma_store(follow->stored + (((long)sample * out->of->height + row) * out->of->width + column)
+                      * out->of->channels + first, place - on_chip, count);
+        }
+    }
+    memcpy(place, values, (size_t)count);
+}
+
+/* The same of results that lie on chip: what follows a layer that needed all channels of a position. */
+void follow_tile(struct region *out, const struct follow *follow, struct tile tile)
+{
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
+        uint8_t values[WORD];
+        int words = least(WORD, tile.outputs.stop - word);
+        memcpy(values, at(out, sample, row, column) + word, (size_t)words);
+        finish(out, follow, sample, row, column, word, words, values);
+    }
+}
+
+static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
+{
+    const uint8_t *mine = on_chip + weights->at + (output - weights->first_output) * weights->output_bytes
+                          + (input - weights->first_input) * weights->input_bytes;
+    uint32_t sum = 0;
+    for (int i = 0; i < meetings; i++) {
+        const uint8_t *w = mine + found[i].tap * weights->tap_bytes + found[i].input * weights->input_bytes;
+        const uint8_t *x = found[i].x;
+        if (weights->input_bytes == 1)
+            for (int c = 0; c < found[i].count; c++)
+                sum += (uint32_t)x[c] * w[c];
+        else
+            for (int c = 0; c < found[i].count; c++)
+                sum += (uint32_t)x[c] * w[c * weights->input_bytes];
+    }
+    return sum;
+}
+
+static uint8_t *sum_at(const struct sums *sums, int sample, int row, int column, int output)
+{
+    struct tile of = sums->of;
+    long place = (long)(sample - of.samples.first) * (of.rows.stop - of.rows.first) + row - of.rows.first;
+    place = place * (of.columns.stop - of.columns.first) + column - of.columns.first;
+    place = place * (of.outputs.stop - of.outputs.first) + output - of.outputs.first;
+    return on_chip + sums->at + place * (long)sizeof(uint32_t);
+}
+
+/* Outputs of a tile; with sums the part of these inputs is added to them, and no result is made. */
+static void reduce(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
+                   const struct sums *sums, bool is_first, struct region *out, const struct follow *follow,
+                   struct tile tile)
+{
+    static struct meeting found[MOST_MEETINGS];
+    int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    for (int first = tile.outputs.first, stop; first < tile.outputs.stop; first = stop) {
+        int group = first / width;
+        struct span inputs = {group * depth + tile.inputs.first, group * depth + tile.inputs.stop};
+        int meetings = find(layer, x, count, sample, row, column, inputs, found);
+        stop = least((group + 1) * width, tile.outputs.stop);
+        for (int word = first; word < stop; word += WORD) {
+            uint8_t values[WORD];
+            int words = least(WORD, stop - word);
+            for (int k = 0; k < words; k++) {
+                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first), before = 0;
+                values[k] = requantize(sum);
+                if (sums) {
+                    uint8_t *place = sum_at(sums, sample, row, column, word + k);
+                    if (!is_first)
+                        memcpy(&before, place, sizeof before);
+                    sum += before;
+                    memcpy(place, &sum, sizeof sum);
+                }
+            }
+            if (!sums)
+                finish(out, follow, sample, row, column, word, words, values);
+        }
+    }
+}
+
+void convolve(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
+              struct region *out, const struct follow *follow, struct tile tile)
+{
+    reduce(layer, x, count, weights, NULL, false, out, follow, tile);
+}
+
+void add_slice(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
+               const struct sums *sums, bool is_first, struct tile tile)
+{
+    reduce(layer, x, count, weights, sums, is_first, NULL, NULL, tile);
+}
+
+/* Make results of sums; they may lie where the sums lie, because a result takes less room than a sum. */
+void settle(const struct sums *sums, struct region *out, const struct follow *follow)
+{
+    struct tile tile = sums->of;
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
+        uint8_t values[WORD];
+        int words = least(WORD, tile.outputs.stop - word);
+        for (int k = 0; k < words; k++) {
+            uint32_t sum;
+            memcpy(&sum, sum_at(sums, sample, row, column, word + k), sizeof sum);
+            values[k] = requantize(sum);
+        }
+        finish(out, follow, sample, row, column, word, words, values);
+    }
+}
+
+static uint32_t get(long place)
+{
+    uint32_t value;
+    memcpy(&value, on_chip + place, sizeof value);
+    return value;
+}
+
+static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
+
+/* A block of keys and values (the inputs of a tile) for a tile of queries, one head; the last block makes results.
+ *
+ * Powers lie where the scores lay. With sums (-1: none, one block), each query has a maximum, a total, and a sum of each
+ * output; all are scaled anew when the maximum grows.
+ */
+void attend(const struct layer *scores, const struct layer *context, struct region *queries,
+            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
+            struct region *out, bool out_stays, struct tile tile)
+{
+    int count = scores->channels / scores->groups, width = context->channels / context->groups;
+    int depth = scores->in_channels / scores->groups, first = tile.outputs.first / width;
+    int block = round_up(tile.inputs.stop - tile.inputs.first), sample = tile.samples.first;
+    long words = round_up(width) + 2;
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
+        bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
+        int head = first + row / scores->height, down = row % scores->height;
+        const uint8_t *query = stays ? at(queries, sample, down, column) + head * depth : at(queries, sample, row, column);
+        uint8_t *result = out_stays ? at(out, sample, down, column) + head * width : at(out, sample, row, column);
+        struct meeting found = {query, 0, 0, depth};
+        uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
+        for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
+            uint8_t score = requantize(dot(&found, 1, keys, first * count + key, 0));
+            on_chip[powers + key - tile.inputs.first] = score;
+            most_now = score > most_now ? score : most_now;
+        }
+        uint32_t factor = is_first ? 1 : power(most_now - most_before);
+        total = total * factor;
+        for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
+            uint8_t *score = on_chip + powers + key - tile.inputs.first;
+            *score = (uint8_t)power(most_now - *score);
+            total += *score;
+        }
+        total %= PRIME;
+        struct meeting all = {on_chip + powers, 0, 0, tile.inputs.stop - tile.inputs.first};
+        for (int k = 0; k < width; k++) {
+            uint32_t sum = is_first ? 0 : get(sums + 8 + 4 * k) * factor;
+            sum = (sum + dot(&all, 1, values, first * width + k, tile.inputs.first)) % PRIME;
+            if (tile.inputs.stop == count)
+                result[k] = requantize(sum * total);
+            else
+                put(sums + 8 + 4 * k, sum);
+        }
+        if (has_sums && tile.inputs.stop < count)
+            put(sums, most_now), put(sums + 4, total);
+    }
+}
+
+/* Pools, resizes and slices: output channel k is of input channel k. */
+void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
+{
+    static struct meeting found[MOST_MEETINGS];
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+        int meetings = find(layer, x, count, sample, row, column, tile.outputs, found);
+        for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
+            uint32_t result = 0;
+            for (int i = 0; i < meetings; i++) {
+                int c = k - tile.outputs.first - found[i].input;
+                if (c < 0 || c >= found[i].count)
+                    continue;
+                uint32_t value = found[i].x[c];
+                result = layer->op == 's' ? result + value : result > value ? result : value;
+            }
+            at(out, sample, row, column)[k] = requantize(result);
+        }
+    }
+}
+
+/* Layers of each position: sums and products of operands; softmax, norms, whose channels share two statistics. */
+void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
+{
+    int width = layer->channels / layer->heads;
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+    for (int row = tile.rows.first; row < tile.rows.stop; row++)
+    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+        uint8_t *place = at(out, sample, row, column);
+        uint32_t first = 0, second = 0;
+        for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
+            uint32_t result = layer->op == '*';
+            if (layer->op == '+' || layer->op == '*') {
+                for (int p = 0; p < count; p++) {
+                    const struct tensor *of = x[p]->of;
+                    const uint8_t *y = at(x[p], sample, of->height > 1 ? row : 0, of->width > 1 ? column : 0);
+                    uint32_t value = y[of->channels > 1 ? k : x[p]->channel];
+                    result = (layer->op == '*' ? result * value : result + value) % PRIME;
+                }
+                place[k] = (uint8_t)result;
+                continue;
+            }
+            const uint8_t *y = at(x[0], sample, row, column);
+            if (k % width == 0 || k == tile.outputs.first) { /* the statistics of a head */
+                first = second = 0;
+                for (int c = k; c < k - k % width + width; c++)
+                    first = layer->op != 'S' ? first + y[c] : first > y[c] ? first : y[c];
+                for (int c = k; c < k - k % width + width; c++)
+                    second += layer->op == 'S' ? power(first - y[c]) : (uint32_t)y[c] * y[c];
+            }
+            if (layer->op == 'S')
+                result = power(first - y[k]) * (second % PRIME);
+            else if (layer->op == 'N')
+                result = y[k] * (first % PRIME) + PRIME - second % PRIME;
+            else
+                result = y[k] * (first % PRIME);
+            place[k] = requantize(result);
+        }
+    }
+}

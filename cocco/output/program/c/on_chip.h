@@ -1,0 +1,133 @@
+/* What a program of a plan stands on: two memories, the transfers between them, and the operators.
+ *
+ * A firmware engineer replaces dma_load and dma_store (on_chip.c) and the kernels (kernels.c); plan.c stays.
+ */
+#ifndef ON_CHIP_H
+#define ON_CHIP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "sizes.h"
+
+#ifndef GUARD
+#define GUARD 0 /* bytes between any two regions in a build that checks them; none in the memory of the plan */
+#endif
+#define AT(address, place) ((address) + GUARD * ((place) + 1L)) /* place: of the region among all, by address */
+
+#define WORD 8 /* channels of a word */
+#define PRIME 251 /* numbers are residues: a byte that was lost shows in every result that depends on it */
+
+static inline int least(int a, int b) { return a < b ? a : b; }
+static inline int most(int a, int b) { return a > b ? a : b; }
+static inline int round_up(int channels) { return (channels + 7) / 8 * 8; }
+
+enum kind { WEIGHTS, INPUTS, OUTPUTS, KINDS };
+
+extern uint8_t on_chip[ON_CHIP_BYTES + GUARD * (REGIONS + 2)];
+extern uint8_t dram[DRAM_BYTES];
+extern uint64_t moved[KINDS]; /* bytes that crossed, by kind */
+
+void dma_load(enum kind kind, long to, long from, long bytes);
+void dma_store(long to, long from, long bytes);
+void dma_pass(long bytes);
+
+struct tensor { /* in DRAM: samples, rows, columns, channels */
+    const char *name;
+    int height, width, channels;
+    long dram;
+};
+
+struct region { /* positions of a tensor on chip: samples, rows, columns, and the bytes of a position */
+    const struct tensor *of;
+    long main;
+    int rows, columns, cell;
+    long side; /* rows of the whole width that the next row of tiles reads again */
+    int side_rows, side_columns;
+    int sample, channel; /* the first that it holds */
+    int row_at[MOST_ROWS], column_at[MOST_COLUMNS];               /* slot of each row and column, -1 where not here */
+    int side_at[MOST_ROWS], side_next[MOST_ROWS], side_column[MOST_COLUMNS];
+};
+
+struct span { int first, stop; };
+
+struct pace { /* how a tensor advances along one axis: update k ends at step k + lead, clipped to its extent */
+    int step, lead, extent;
+    int period;   /* ticks from update to update */
+    bool is_full; /* update 1 takes all that lies before it */
+};
+
+struct window { int taps, stride, dilation, padding, upsample; };
+
+struct layer {
+    const char *name;
+    char op; /* 'c' convolution or product, 'm' maximum, 's' sum of a window, '+' '*' 'S' 'N' 'L' of each position */
+    int height, width, channels, in_channels, groups, heads;
+    struct window down, across;
+};
+
+struct weights { /* of outputs and inputs of a part: where (output, tap, input) lies */
+    long at, output_bytes, tap_bytes, input_bytes;
+    int first_output, first_input;
+    int held[7]; /* which part is here, so that it is not loaded twice */
+};
+
+struct tile { struct span samples, rows, columns, outputs, inputs; };
+
+struct sums { /* 4 bytes of each result of a tile */
+    long at;
+    struct tile of;
+};
+
+struct follow { /* a sum or product after a layer, element by element, before the result is stored; '=': none */
+    char op;
+    struct region *operand;
+    bool passes;         /* from DRAM, a word of channels at a time */
+    long stored;         /* where this result is written as well in DRAM, -1: nowhere */
+    struct region *kept; /* where it stays on chip as well */
+};
+
+enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
+
+/* Pieces of a span one after the other, each of this size but the last. */
+#define EACH(span, from, until, size) \
+    for (span.first = (from); span.first < (until) && (span.stop = least(span.first + (size), until)); \
+         span.first += (size))
+
+/* on_chip.c */
+uint8_t *at(const struct region *region, int sample, int row, int column);
+void ring(struct region *region);
+void drop(struct region *region);
+struct span span_of(const struct pace *pace, int tick);
+void load_tile(struct region *region, struct span samples, struct span rows, struct span columns);
+void store_tile(const struct region *region, struct tile tile);
+void restore(struct region *region, struct span samples, struct span rows, struct span columns);
+void save(struct region *region, struct span samples, struct span rows, struct span columns);
+void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
+long unmet(const struct layer *layer, const struct tensor *of);
+void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
+void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
+                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
+void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile);
+void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile);
+void forget(struct weights *held);
+void place(struct region *region, struct tile tile);
+void guard_begin(const long *regions, int count);
+void guard_end(const char *step, const long *regions, int count);
+void fail(const char *what, const char *name);
+
+/* kernels.c */
+void convolve(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
+              struct region *out, const struct follow *follow, struct tile tile);
+void add_slice(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
+               const struct sums *sums, bool is_first, struct tile tile);
+void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
+void settle(const struct sums *sums, struct region *out, const struct follow *follow);
+void attend(const struct layer *scores, const struct layer *context, struct region *queries,
+            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
+            struct region *out, bool out_stays, struct tile tile);
+void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+
+#endif

@@ -1,0 +1,92 @@
+"""Pieces of C text: blocks with their indentation, the call of the operator of a layer, and its constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from workloads.network.layers.layer import Layer
+from workloads.network.network import Network
+
+OPS = {
+    "conv": "c", "fc": "c", "conv_transpose": "c", "matmul": "c", "maxpool": "m", "avgpool": "s", "concat": "s",
+    "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L",
+}  # fmt: skip
+
+
+class Code:
+    """Lines of C; a block indents what is written inside it."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.depth = 0
+
+    def __call__(self, line: str) -> None:
+        """Write a line."""
+        self.lines.append("    " * self.depth + line)
+
+    @contextmanager
+    def block(self, head: str) -> Iterator[None]:
+        """Write a head, and in braces what the body writes; a block of one statement has no braces."""
+        is_function = head.startswith(("void", "static", "int main"))
+        start = len(self.lines)
+        self(head)
+        self.depth += 1
+        yield
+        self.depth -= 1
+        if is_function:
+            self.lines.insert(start + 1, "{")
+            self("}")
+        else:
+            self.lines[start] += " {"
+            self("}")
+
+
+def call_of(
+    layer: Layer, name: str, operands: Sequence[str], weights: str, out: str, follow: str = "NULL", tile: str = "tile"
+) -> str:
+    """Return the call that makes a tile of a layer: its operands, weights and result are regions."""
+    regions = ", ".join(f"&{each}" for each in operands)
+    x = f"(struct region *const[]){{{regions}}}, {len(operands)}"
+    op = OPS[layer.op]
+    if op == "c":
+        return f"convolve(&{name}_layer, {x}, &{weights}, &{out}, {follow}, {tile});"
+    return f"{'slide' if op in 'ms' else 'join'}(&{name}_layer, {x}, &{out}, {tile});"
+
+
+def span(first: object, stop: object) -> str:
+    """Return a span from the first to before the last, as C."""
+    return f"(struct span){{{first}, {stop}}}"
+
+
+def layer_text(network: Network, v: int, name: str) -> str:
+    """Return the constants of a layer."""
+    layer = network.layers[v]
+    down, across = (
+        f"{{{layer.kernel[axis]}, {layer.stride[axis]}, {layer.dilation[axis]}, {layer.padding[axis]}, "
+        f"{layer.upsample[axis]}}}"
+        for axis in (0, 1)
+    )
+    heads = layer.groups // layer.second_heads if layer.op == "matmul" else heads_of(network, v)
+    return (
+        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height}, "
+        f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}}};"
+    )
+
+
+def heads_of(network: Network, u: int) -> int:
+    """Return the heads of a tensor: those of the product that element-wise layers lead back to."""
+    if u >= len(network.layers):
+        return 1
+    layer = network.layers[u]
+    if layer.op == "matmul":
+        return layer.groups
+    is_joined = OPS.get(layer.op, "") in tuple("+*SNL")
+    return max(heads_of(network, p) for p in network.operands[u]) if is_joined else 1
+
+
+def is_transposed(network: Network, v: int) -> bool:
+    """Return whether a product's second operand is multiplied transposed: its rows are the outputs."""
+    layer, second = network.layers[v], [network.tensors[u] for u in network.operands[v][1:]]
+    has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
+    return has_rows and sum(each.height * each.width for each in second) * layer.groups == layer.channels

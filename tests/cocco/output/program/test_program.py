@@ -1,0 +1,103 @@
+"""The program of a plan, built with sanitizers and guards: it counts what is printed and gives what the judge does."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import workloads
+from cocco.output.program.program import program_of, write_program
+from cocco.output.program.reference import PRIME, ByteArithmetic
+from cocco.output.program.verify import ProgramRun, run_program
+from simulator import Accelerator, Partition, evaluate
+from simulator.execution.value.arithmetic import Arithmetic
+from tests.helpers.parts import first_of
+from tests.helpers.random_runs import random_run
+from workloads.network.layers.types import INT8
+from workloads.network.network import Network
+
+needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
+
+
+def run(network: Network, plan: Partition, chip: Accelerator, folder: Path) -> ProgramRun:
+    """Write, build and run a program."""
+    write_program(folder, program_of(network, plan, chip))
+    return run_program(network, evaluate(network, plan, chip), folder)
+
+
+def block() -> Network:
+    """Return two branches of different depth and stride that meet again."""
+    b = workloads.Builder("block")
+    x = b.input("x", 14, 14, 8)
+    a = b.conv("a", x, 12, 3, padding=1)
+    b.add("d", [b.conv("b", a, 8, 3, padding=1, stride=2), b.conv("e", a, 8, 1, stride=2)])
+    return b.build()
+
+
+@needs_gcc
+@pytest.mark.parametrize(
+    ("bytes_", "batch"), [(9500, 1), (6500, 1), (4500, 1), (9500, 3)], ids=["large", "tiles", "small", "batch"]
+)
+def test_a_held_subgraph_runs_in_its_bytes(bytes_, batch, tmp_path):
+    """In 4,500 B its tiles have SIDE regions."""
+    plan = Partition.from_groups(block(), [["a", "b", "d", "e"]])
+    assert run(block(), plan, Accelerator(shared_buffer=bytes_, batch=batch), tmp_path).message == ""
+
+
+@needs_gcc
+@pytest.mark.parametrize("bytes_", [3000, 900])
+def test_layers_run_in_their_loop_orders(bytes_, tmp_path):
+    assert run(block(), Partition.layerwise(block()), Accelerator(shared_buffer=bytes_), tmp_path).message == ""
+
+
+@needs_gcc
+def test_the_program_without_guards_has_exactly_the_bytes_of_the_buffer_and_gives_the_same(tmp_path):
+    plan, chip = Partition.layerwise(block()), Accelerator(shared_buffer=3000)
+    assert run(block(), plan, chip, tmp_path).message == ""
+    subprocess.run(["make", "-s", "plan"], cwd=tmp_path, check=True)
+    ran = subprocess.run(["./plan", "plain.bin"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    claimed = evaluate(block(), plan, chip)
+    assert ran.stdout.split()[1::2] == [
+        str(each) for each in (claimed.ema_weight_bytes, claimed.ema_input_bytes, claimed.ema_output_bytes)
+    ]
+    assert (tmp_path / "plain.bin").read_bytes() == (tmp_path / "outputs.bin").read_bytes()
+    assert "#define ON_CHIP_BYTES 3000\n" in (tmp_path / "sizes.h").read_text()
+
+
+@needs_gcc
+def test_a_claim_that_is_wrong_by_a_byte_is_named(tmp_path):
+    plan, chip = Partition.layerwise(block()), Accelerator(shared_buffer=3000)
+    write_program(tmp_path, program_of(block(), plan, chip))
+    claimed = evaluate(block(), plan, chip)
+    found = run_program(block(), replace(claimed, ema_input_bytes=claimed.ema_input_bytes + 1), tmp_path)
+    assert "inputs: claimed" in found.message
+
+
+def test_the_reference_is_the_arithmetic_of_the_judge():
+    """Windows, sums and products are those of the run of values, with the weights of the program."""
+    mine = ByteArithmetic(block(), batch=1)
+    judge = Arithmetic(block(), prime=PRIME)
+    judge.weights = mine.weights
+    for v, values in judge.run_layers(mine.sample(0)).items():
+        assert (values == mine.run_layers(mine.sample(0))[v]).all()
+
+
+@needs_gcc
+@pytest.mark.parametrize("kind", ["graphs", "tight graphs", "chains", "epilogues", "attentions", "heads", "decoders"])
+@pytest.mark.parametrize("seed", first_of(range(60), 3))
+def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path):
+    network, plan, chip = random_run(kind, seed)
+    chip, plan, network = replace(chip, cores=1), replace(plan, schemes=()), network.with_bits(INT8)
+    if not evaluate(network, plan, chip).fits:
+        return
+    try:
+        program = program_of(network, plan, chip)
+    except ValueError as refusal:
+        assert "\n" not in str(refusal)
+        return
+    write_program(tmp_path, program)
+    assert run_program(network, evaluate(network, plan, chip), tmp_path).message == ""
