@@ -27,7 +27,7 @@ from tests.helpers import artificial_nests
 from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.kept_proofs import SHORT, check_kept
 from tests.helpers.nest_networks import nest_problem
-from tests.helpers.parts import in_parts, over_seeds
+from tests.helpers.parts import few_seeds, in_parts, over_seeds
 
 
 @pytest.fixture(autouse=True)
@@ -60,16 +60,17 @@ def check_artificial(seed: int, keep: str) -> int:
     return check_kept(nest_problem(seed, 4, "auto"), ("reference",), seed)
 
 
+@few_seeds(16, 50)
 @pytest.mark.parametrize("keep", ["none", "auto"])
-def test_no_false_optimum_with_artificial_nests(keep: str, monkeypatch: pytest.MonkeyPatch):
+def test_no_false_optimum_with_artificial_nests(seeds, keep: str, monkeypatch: pytest.MonkeyPatch):
     artificial_nests.install(monkeypatch)
-    counts = [check_artificial(seed, keep) for seed in range(16)]
-    assert sum(counts) > 16
+    counts = [check_artificial(seed, keep) for seed in seeds]
+    assert sum(counts) > len(seeds)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("keep", ["none", "auto"])
-@pytest.mark.parametrize("seeds", in_parts(16, 1_050))
+@pytest.mark.parametrize("seeds", in_parts(50, 1_050))
 def test_no_false_optimum_with_thousands_of_artificial_nests(seeds, keep: str, monkeypatch: pytest.MonkeyPatch):
     artificial_nests.install(monkeypatch, salt=seeds[0])
     for seed in seeds:
@@ -85,12 +86,13 @@ def check_kinds(seed: int) -> tuple[int, int]:
     )
 
 
-def test_no_false_optimum_with_nests_of_all_kinds():
-    nests, plans = zip(*[check_kinds(seed) for seed in range(12)])
-    assert sum(nests) > 0 and sum(plans) > 200
+@few_seeds(12, 30)
+def test_no_false_optimum_with_nests_of_all_kinds(seeds):
+    nests, plans = zip(*[check_kinds(seed) for seed in seeds])
+    assert sum(nests) > 0 and sum(plans) > 50 * len(seeds) // 3
 
 
-test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 12, 1_030)
+test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 30, 1_030)
 
 
 Patch = Callable[[pytest.MonkeyPatch], object]
