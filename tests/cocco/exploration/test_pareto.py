@@ -100,10 +100,11 @@ def test_points_are_not_dominated_and_are_what_the_simulator_says():
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @pytest.mark.parametrize("objectives", [("capacity", "energy"), ("latency-sum", "ema", "area")], ids="-".join)
-def test_both_engines_give_the_same_bytes(objectives):
+@pytest.mark.parametrize("samples", first_of([150, 400], 1))
+def test_both_engines_give_the_same_bytes(samples, objectives):
     networks = [chain(6), dag([[], [0], [0], [1, 2], [2], [3, 4]], "other", kernel=3)]
     settings = Settings(population=30, elite=10)
-    question = {"space": TWO, "objectives": objectives, "samples": 150, "seed": 5, "settings": settings}
+    question = {"space": TWO, "objectives": objectives, "samples": samples, "seed": 5, "settings": settings}
     slow, fast, threads = (
         cocco.pareto(networks, engine=engine, threads=count, **question, keep="none")
         for engine, count in (("reference", 1), ("fast", 1), ("fast", 3))
