@@ -20,7 +20,10 @@ def first_of(cases: Sequence[Any], few: int) -> list[Any]:
 
 
 def few_seeds(few: int, seeds: int | Sequence[int]) -> pytest.MarkDecorator:
-    """Parametrize `seeds` of a test: the first few in every run, in a slow case all of them, or all below a number."""
+    """Parametrize `seeds` of a test: the first few in every run, in a slow case all of them, or all below a number.
+
+    Where a test counts what they bring, its least count is a line from what the few bring to what all do.
+    """
     every = range(seeds) if isinstance(seeds, int) else seeds
     return pytest.mark.parametrize("seeds", first_of([every[:few], every], 1))
 

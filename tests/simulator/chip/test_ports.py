@@ -17,7 +17,7 @@ from simulator.hardware_files import hardware_text
 from simulator.model.layer.goal import computing_cycles
 from simulator.model.pricing import SubgraphModel
 from tests.helpers.command_line import assert_malformed, cocco
-from tests.helpers.parts import first_of
+from tests.helpers.parts import few_seeds, first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.random_runs import RUNS, random_run
 from tests.helpers.twin_search import assert_same_search
@@ -92,7 +92,7 @@ def test_ports_are_judged(cores, buffers):
 
 
 @pytest.mark.parametrize("kind", RUNS)
-@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 150), marks=pytest.mark.slow)])
+@few_seeds(4, 150)
 def test_random_plans_run_through_ports(kind, seeds):
     slower = 0
     for seed in seeds:

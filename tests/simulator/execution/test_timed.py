@@ -13,6 +13,7 @@ from simulator.execution.timed import judge_run
 from simulator.model.priced import price_partition
 from simulator.timing.simulation import simulate_priced
 from simulator.timing.stages import course_of
+from tests.helpers.parts import few_seeds
 from tests.helpers.random_runs import RUNS, random_run
 from workloads import Builder, NetworkError
 
@@ -226,7 +227,7 @@ def replayed(network, partition, chip):
 
 
 @pytest.mark.parametrize("kind", RUNS)
-@pytest.mark.parametrize("seeds", [range(12), pytest.param(range(12, 700), marks=pytest.mark.slow)])
+@few_seeds(12, 700)
 def test_runs_of_random_plans_pass(kind, seeds):
     """Every way in which a step runs, kept tensors, bytes left free, batches, bits, both kinds of buffers."""
     assert sum(replayed(*random_run(kind, seed)) for seed in seeds) > len(seeds) / 3
