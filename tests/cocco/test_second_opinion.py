@@ -16,6 +16,7 @@ from cocco.second_opinion import Prover, second_opinion
 from docs.rooms import imports, modules
 from simulator import Accelerator, KiB, MiB, Partition, PartitionError, evaluate
 from simulator.partition.intervals import Span
+from tests.helpers.parts import few_seeds, first_of
 from tests.helpers.small_problems import METRICS, small_machine, small_network
 from workloads.network.builder import Builder
 from workloads.network.network import Network
@@ -94,9 +95,10 @@ def compare_with_brute_force(seed: int, most_layers: int, most_plans: int) -> bo
     return least < math.inf
 
 
-def test_the_least_cost_is_that_of_every_plan_there_is():
+@few_seeds(16, 40)
+def test_the_least_cost_is_that_of_every_plan_there_is(seeds):
     """Partitions x orders x intervals, on one to three cores, with batches, shared and separate buffers."""
-    assert sum(compare_with_brute_force(seed, 4, 250) for seed in range(40)) >= 12
+    assert sum(compare_with_brute_force(seed, 4, 250) for seed in seeds) >= 3 * len(seeds) // 10
 
 
 @pytest.mark.slow
@@ -109,7 +111,7 @@ def opinion_of(network: Network, plan: Partition, chip: Accelerator, keeps: bool
     return second_opinion(Prover(network, chip, plan.metric, "exact", keeps), plan, chip, **others)
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", first_of(range(16), 6))
 def test_answers_of_the_exact_search_are_confirmed(seed: int):
     """Where the answer was changed for its addresses a cheaper plan may be found, which then has none."""
     rng = random.Random(1000 + seed)

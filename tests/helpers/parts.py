@@ -19,9 +19,13 @@ def first_of(cases: Sequence[Any], few: int) -> list[Any]:
     return [*cases[:few], *(pytest.param(*case, marks=pytest.mark.slow) for case in others)]
 
 
-def few_seeds(few: int, end: int) -> pytest.MarkDecorator:
-    """Parametrize `seeds` of a test: the first few in every run, those up to `end` - 1 in a slow case."""
-    return pytest.mark.parametrize("seeds", first_of([range(few), range(few, end)], 1))
+def few_seeds(few: int, seeds: int | Sequence[int]) -> pytest.MarkDecorator:
+    """Parametrize `seeds` of a test: the first few in every run, in a slow case all of them, or all below a number.
+
+    Where a test counts what they bring, its least count is a line from what the few bring to what all do.
+    """
+    every = range(seeds) if isinstance(seeds, int) else seeds
+    return pytest.mark.parametrize("seeds", first_of([every[:few], every], 1))
 
 
 def over_seeds(check: Callable[[int], object], first: int, end: int, seeds: int = 100) -> Callable[[range], None]:

@@ -77,13 +77,14 @@ def explores(point: dict[str, Any]) -> dict[str, Any]:
     mark = Path(point["mark"])
 
     def press(done: int, *_: float) -> None:
-        if done > 300 and point["seed"] == 1 and not mark.exists():
+        if done > 100 and point["seed"] == 1 and not mark.exists():
             mark.touch()
             signal.raise_signal(signal.SIGINT)
 
-    network = workloads.load(point["network"])
+    network, space = workloads.load(point["network"]), cocco.SharedBuffer(2**17, 2**18, 2**14)
+    asked = {"space": space, "samples": 400, "seed": point["seed"], "method": "ga", "keep": "none"}
     try:
-        found = cocco.explore(network, samples=1_000, seed=point["seed"], method="ga", keep="none", progress=press)
+        found = cocco.explore(network, **asked, progress=press)
     except cocco.Interrupted as stop:
         if not point.get("swallows"):
             raise

@@ -22,6 +22,7 @@ reveal_type(cocco.partition(network, chip))
 """
 
 
+@pytest.mark.slow
 def test_mypy_sees_the_types_of_an_editable_install(tmp_path: Path):
     """A wrong call is reported, and nothing is `Any`; no engine is compiled: the types do not ask for them."""
     python, project = environment(tmp_path / "environment"), copy_of_the_project(tmp_path / "project")

@@ -144,11 +144,11 @@ def test_searches_use_the_file(chip, tmp_path):
     plan = tmp_path / "plan.json"
     finished = cocco("partition", "vgg16", "--hardware", chip, "--method", "greedy", "-o", plan)
     assert finished.returncode == 0 and f"--hardware {chip}" in finished.stdout
-    found = answer(cocco("explore", "vgg16", "--hardware", chip, "--samples", "300", "--json", "-o", tmp_path / "run"))
+    found = answer(cocco("explore", "vgg16", "--hardware", chip, "--samples", "50", "--json", "-o", tmp_path / "run"))
     assert found["accelerator"]["technology"]["dram_pj_per_byte"] == 40 and found["accelerator"]["cores"] == 2
     saved = json.loads((tmp_path / "run" / "result.json").read_text())
     assert saved["settings"]["technology"]["dram_pj_per_byte"] == 40
-    finished = cocco("pareto", "vgg16", "--hardware", chip, "--samples", "300", "--json")
+    finished = cocco("pareto", "vgg16", "--hardware", chip, "--samples", "50", "--json")
     assert finished.returncode == 0 and "the buffers of" in finished.stderr
     one = tmp_path / "one.yaml"
     one.write_text("shared_buffer: 512KB\n")

@@ -14,7 +14,7 @@ from simulator.model.cost import METRICS, total
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.every_kept_plan import cheapest
-from tests.helpers.parts import over_seeds
+from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond
 
@@ -46,11 +46,12 @@ def check(seed: int, most_layers: int) -> tuple[int, int]:
     return plans, len(found.plans[0].spans)
 
 
-def test_no_plan_is_cheaper_on_random_problems():
+@few_seeds(80, 200)
+def test_no_plan_is_cheaper_on_random_problems(seeds):
     """Up to 4 layers: separate and shared, all metrics, cores, batches, both tile rules, few regions."""
-    results = [check(seed, 4) for seed in range(200)]
-    assert sum(spans for _, spans in results) > 40
-    assert sum(plans for plans, _ in results) > 2_000
+    results = [check(seed, 4) for seed in seeds]
+    assert sum(spans for _, spans in results) > len(seeds) // 5
+    assert sum(plans for plans, _ in results) > 10 * len(seeds)
 
 
 test_no_plan_is_cheaper_on_more_random_problems = over_seeds(

@@ -27,7 +27,7 @@ from tests.helpers import artificial_nests
 from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.kept_proofs import SHORT, check_kept
 from tests.helpers.nest_networks import nest_problem
-from tests.helpers.parts import in_parts, over_seeds
+from tests.helpers.parts import few_seeds, in_parts, over_seeds
 
 
 @pytest.fixture(autouse=True)
@@ -60,11 +60,12 @@ def check_artificial(seed: int, keep: str) -> int:
     return check_kept(nest_problem(seed, 4, "auto"), ("reference",), seed)
 
 
+@few_seeds(16, 50)
 @pytest.mark.parametrize("keep", ["none", "auto"])
-def test_no_false_optimum_with_artificial_nests(keep: str, monkeypatch: pytest.MonkeyPatch):
+def test_no_false_optimum_with_artificial_nests(seeds, keep: str, monkeypatch: pytest.MonkeyPatch):
     artificial_nests.install(monkeypatch)
-    counts = [check_artificial(seed, keep) for seed in range(50)]
-    assert sum(counts) > 50
+    counts = [check_artificial(seed, keep) for seed in seeds]
+    assert sum(counts) > len(seeds)
 
 
 @pytest.mark.slow
@@ -85,9 +86,10 @@ def check_kinds(seed: int) -> tuple[int, int]:
     )
 
 
-def test_no_false_optimum_with_nests_of_all_kinds():
-    nests, plans = zip(*[check_kinds(seed) for seed in range(30)])
-    assert sum(nests) > 0 and sum(plans) > 500
+@few_seeds(12, 30)
+def test_no_false_optimum_with_nests_of_all_kinds(seeds):
+    nests, plans = zip(*[check_kinds(seed) for seed in seeds])
+    assert sum(nests) > 0 and sum(plans) > 50 * len(seeds) // 3
 
 
 test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 30, 1_030)
@@ -144,6 +146,6 @@ def test_each_assumption_that_all_is_held_is_noticed(fault: str, monkeypatch: py
     artificial_nests.install(monkeypatch)
     FAULTS[fault](monkeypatch)
     with pytest.raises(AssertionError):
-        for seed in range(100):
+        for seed in (91, *range(100)):  # in 91 layers that are never held with others cross
             for keep in ("none", "auto"):
                 check_artificial(seed, keep)

@@ -13,7 +13,7 @@ from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.kept_proofs import check_kept
-from tests.helpers.parts import over_seeds
+from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.place_networks import place_problem
 
 ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
@@ -43,10 +43,11 @@ def check(seed: int, most: int) -> tuple[int, bool]:
     return check_kept(problem, ENGINES, seed), hands_over(problem)
 
 
-def test_no_false_optimum_where_results_take_the_place_of_operands():
+@few_seeds(12, 30)
+def test_no_false_optimum_where_results_take_the_place_of_operands(seeds):
     """Partitions, orders and intervals of networks of three and four layers; floors of all states, certificates."""
-    plans, used = zip(*[check(seed, 3 + seed % 2) for seed in range(30)])
-    assert sum(plans) > 1_000 and sum(used) > 1
+    plans, used = zip(*[check(seed, 3 + seed % 2) for seed in seeds])
+    assert sum(plans) > 100 * len(seeds) // 3 and sum(used) > len(seeds) // 30
 
 
 test_no_false_optimum_in_hundreds = over_seeds(lambda seed: check(seed, 4), 30, 630)

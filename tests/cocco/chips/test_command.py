@@ -17,6 +17,7 @@ from simulator.chip.logic import NVDLA
 from simulator.execution import verify
 from simulator.hardware_files import load_accelerator
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.parts import first_of
 
 SPACE = ("--range", "256KB:1MB:256KB", "--keep", "none", "--samples", 200)
 AXES = ("--axis", "pe=4x4,8x8", "--axis", "dram=lpddr5,hbm2e", "--axis", "clock=0.8,1.0")
@@ -67,9 +68,10 @@ def test_a_folder_is_not_written_over_by_another_question(folder: Path):
     assert cocco("evaluate", "vgg16", *plan).returncode == 0
 
 
-def test_limits_and_rates_are_printed():
-    run = cocco("explore", "vgg16", "gpt", *AXES, "--logic", "nvdla", *SPACE, "--rate",
-                "vgg16=5fps,gpt=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
+@pytest.mark.parametrize("other", first_of(["gpt", "resnet50"], 1))
+def test_limits_and_rates_are_printed(other):
+    run = cocco("explore", "vgg16", other, *AXES, "--logic", "nvdla", *SPACE, "--rate",
+                f"vgg16=5fps,{other}=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
     assert run.returncode == 0 and "mW on average, busy" in run.stdout and "optimum         proved" in run.stdout
 
 
@@ -159,9 +161,10 @@ def test_an_interrupt_keeps_what_there_is():
     assert stop.value.result.status == "stopped" and len(stop.value.result.machines) == 2
 
 
-def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores():
+@pytest.mark.parametrize("name", first_of(["vgg16", "resnet50"], 1))
+def test_cores_as_an_axis_are_the_best_of_several_numbers_of_cores(name):
     """500 pJ for a byte of all cores are alpha 0.002 with count="all"; the other numbers are ruled out by bounds."""
-    network, space = workloads.load("vgg16"), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
+    network, space = workloads.load(name), library.SharedBuffer(256 * 2**10, 1024 * 2**10, 256 * 2**10)
     each = library.explore_cores(network, [1, 2, 4], count="all", alpha=0.002, space=space, keep="none")
     best = min(each.results, key=lambda result: result.cost)
     found = library.explore_chips(network, {"cores": [1, 2, 4]}, exchange="500pJ/B", space=space, keep="none")

@@ -65,16 +65,17 @@ def test_a_machine_that_cannot_be_built_is_in_no_genome():
     assert {genes.crossed(2, 1, Stream(0, 0, i)) for i in range(50)} == {0, 1, 2}
 
 
-def test_both_engines_answer_the_same():
+@pytest.mark.parametrize("samples", first_of([120, 300], 1))
+def test_both_engines_answer_the_same(samples):
     network = workloads.load("vgg16")
     found = [
         cocco.explore_chips(
-            network, SMALL, machine=MACHINE, exchange="0.5mJ/mm2", space=SPACE, keep="none", samples=120, method="ga",
-            engine=engine,
+            network, SMALL, machine=MACHINE, exchange="0.5mJ/mm2", space=SPACE, keep="none", samples=samples,
+            method="ga", engine=engine,
         ).to_json()
         for engine in ("fast", "reference")
     ]  # fmt: skip
-    assert found[0] == found[1] and found[0]["samples"] == 120 and found[0]["steps"] == 0
+    assert found[0] == found[1] and found[0]["samples"] == samples and found[0]["steps"] == 0
 
 
 @pytest.mark.parametrize("seed", first_of(range(12), 3))
@@ -109,11 +110,12 @@ def test_the_command_takes_it_and_no_other_method():
     assert_malformed(command(*words, "--method", "sa"), "method must be one of auto, ga where machines are chosen")
 
 
+@pytest.mark.parametrize(("space", "samples"), first_of([("256KB:1MB:256KB", 150), ("128KB:1MB:128KB", 300)], 1))
 @pytest.mark.parametrize("method", ["auto", "ga"])
-def test_workers_change_no_byte(method):
+def test_workers_change_no_byte(method, space, samples):
     axes = ("--axis", "pe=4x4,8x8", "--axis", "dram=lpddr5,hbm2e", "--axis", "cores=1,2")
     words = ("explore", "vgg16", *axes, "--logic", "nvdla", "--exchange", "0.05mJ/mm2", "--keep", "none",
-             "--range", "256KB:1MB:256KB", "--samples", 150, "--method", method, "--json")  # fmt: skip
+             "--range", space, "--samples", samples, "--method", method, "--json")  # fmt: skip
     runs = [command(*words, "--workers", workers) for workers in (1, 2)]
     assert runs[0].stdout == runs[1].stdout and json.loads(runs[0].stdout)["axes"]
 

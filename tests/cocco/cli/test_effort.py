@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +16,7 @@ from cocco.effort.levels import LEVELS
 from cocco.exploration import methods
 from tests.helpers.command_line import answer, assert_malformed
 from tests.helpers.command_line import cocco as run
+from tests.helpers.parts import first_of
 from tests.helpers.search_graphs import chain
 from tests.helpers.tiny_network import write_tiny
 
@@ -67,12 +69,16 @@ def test_budgets_of_proofs_grow_with_the_word(monkeypatch):
 
 def test_a_word_in_place_of_an_effort():
     assert cocco.Effort.of("normal") == cocco.Effort()
-    assert [cocco.Effort.of(word).samples for word in ("quick", "normal")] == [10_000, 50_000]
-    words = ({"effort": "quick"}, {"samples": 10_000})
-    first, second = (cocco.explore(chain(4), space=SPACE, method="ga", **word).samples for word in words)
-    assert first == second
     with pytest.raises(ValueError, match="effort must be one of quick, normal, thorough, got 'huge'"):
         cocco.explore(chain(4), space=SPACE, effort="huge")
+
+
+@pytest.mark.parametrize(("word", "samples"), first_of([("quick", 10_000), ("normal", 50_000)], 1))
+def test_a_word_takes_as_many_samples_as_it_says(word, samples):
+    assert cocco.Effort.of(word).samples == samples
+    asked: tuple[dict[str, Any], ...] = ({"effort": word}, {"samples": samples})
+    first, second = (cocco.explore(chain(4), space=SPACE, method="ga", **each).samples for each in asked)
+    assert first == second
 
 
 def test_seconds_grow_with_work():

@@ -176,11 +176,12 @@ def test_a_malformed_attention_in_a_file_is_one_line(change, words, tmp_path):
     assert_malformed(cocco("show", "one.json", folder=tmp_path), words)
 
 
-def test_a_configuration_answers_in_tokens(tmp_path):
+@pytest.mark.parametrize("more", first_of([["--samples", 500], []], 1), ids=["few samples", "the default"])
+def test_a_configuration_answers_in_tokens(tmp_path, more):
     """Text, JSON, the page of a run, and the run executed again say the same of a step from a config.json."""
     (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")
     asked = ("config.json", "--phase", "decode", "--past", 20, "--layers", 1)
-    text = cocco("explore", *asked, "--samples", 500, "-o", "run", folder=tmp_path).stdout
+    text = cocco("explore", *asked, *more, "-o", "run", folder=tmp_path).stdout
     serving = json.loads((tmp_path / "run" / "result.json").read_text(encoding="utf-8"))["result"]["serving"]
     assert f"tokens                  {serving['tokens_per_s']:,.0f} tokens/s; a step takes" in text
     assert "cache                   1.3 KB at 21 positions" in text  # 21 x 2 x 32 bytes

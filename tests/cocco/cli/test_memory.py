@@ -12,6 +12,7 @@ from simulator.hardware_files import WORDS
 from simulator.memory.reading import find_table, read_table
 from simulator.technology import UNSAID
 from tests.helpers.command_line import answer, assert_malformed, cocco
+from tests.helpers.parts import first_of
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -123,11 +124,15 @@ def test_sram_refuses_in_one_line(arguments, rule):
     assert_malformed(cocco("sram", *arguments), rule)
 
 
-def test_a_limit_of_time_is_cycles_at_the_clock(tmp_path):
-    """15 ms at 2 GHz are 30 million cycles."""
+@pytest.mark.parametrize(
+    ("name", "time", "cycles"), first_of([("vgg16", "15ms", "3e7"), ("resnet50", "5ms", "1e7")], 1)
+)
+def test_a_limit_of_time_is_cycles_at_the_clock(tmp_path, name, time, cycles):
+    """At 2 GHz; 15 ms are 30 million cycles."""
     (tmp_path / "fast.yaml").write_text("technology: {clock_ghz: 2.0}\n")
-    arguments = ("explore", "vgg16", "--minimize", "capacity", "--samples", "100", "--json")
+    arguments = ("explore", name, "--minimize", "capacity", "--samples", "100", "--json")
     arguments += ("--hardware", tmp_path / "fast.yaml", "--shared", "--range", "1MB:2MB:1MB")
-    assert cocco(*arguments, "--limit", "latency=15ms").stdout == cocco(*arguments, "--limit", "latency=3e7").stdout
+    said = [cocco(*arguments, "--limit", f"latency={limit}").stdout for limit in (time, cycles)]
+    assert said[0] == said[1]
     assert_malformed(cocco(*arguments, "--limit", "latency=5 hours"), "known units are")
     assert_malformed(cocco(*arguments, "--limit", "latency=0ms"), "must be above 0")

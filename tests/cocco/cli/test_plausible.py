@@ -9,6 +9,7 @@ import pytest
 from cocco.cli.options.plausible import implausible
 from simulator import Technology, load_accelerator
 from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.parts import first_of
 
 
 def file_of(tmp_path, text):
@@ -87,7 +88,8 @@ def test_dram_that_is_said_twice_must_agree(tmp_path, technology, words):
         (("--exchange", "500nJ/B"), "1,000 times more than in the paper: off-chip traffic costs next to nothing"),
     ],
 )
-def test_an_exchange_far_from_the_paper_says_what_a_byte_is_worth(options, words):
+@pytest.mark.parametrize("name", first_of(["vgg16", "resnet50"], 1))
+def test_an_exchange_far_from_the_paper_says_what_a_byte_is_worth(name, options, words):
     space = ("--range", "512KB:768KB:256KB", "--samples", "20", "--effort", "quick")
-    assert words in " ".join(cocco("explore", "vgg16", *space, *options).stdout.split())
-    assert "than in the paper" not in cocco("explore", "vgg16", *space).stdout
+    assert words in " ".join(cocco("explore", name, *space, *options).stdout.split())
+    assert "than in the paper" not in cocco("explore", name, *space).stdout

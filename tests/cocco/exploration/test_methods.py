@@ -190,7 +190,8 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
 
 @pytest.mark.parametrize("keep", ["none", "auto"])
 @pytest.mark.parametrize("is_chosen", [False, True])
-def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, keep, is_chosen):
+@pytest.mark.parametrize("name", first_of(["vgg16", "resnet50"], 1))
+def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, name, keep, is_chosen):
     """Where the solvers are there: at most one unit for 1,000 samples, and what it proves is the lower bound."""
     asked = []
 
@@ -200,11 +201,11 @@ def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, keep, is_
 
     monkeypatch.setattr(bounds, "has_solvers", lambda: True)
     monkeypatch.setattr("cocco.bounds.certify", certified)
-    for name in ("PLAIN_STEPS", "PLAIN_PER_LAYER"):
-        monkeypatch.setattr(methods, name, 1)
-    for name in ("KEPT_STEPS", "HARDWARE_STEPS"):
-        monkeypatch.setattr("cocco.exploration.answer." + name, 1)
-    network, budget = workloads.load("resnet50"), {"samples": 60, "keep": keep, "metric": "ema"}
+    for limit in ("PLAIN_STEPS", "PLAIN_PER_LAYER"):
+        monkeypatch.setattr(methods, limit, 1)
+    for limit in ("KEPT_STEPS", "HARDWARE_STEPS"):
+        monkeypatch.setattr("cocco.exploration.answer." + limit, 1)
+    network, budget = workloads.load(name), {"samples": 60, "keep": keep, "metric": "ema"}
     if is_chosen:
         space = cocco.SharedBuffer(256 * KiB, 512 * KiB, 128 * KiB)
         found = cocco.explore(network, space=space, alpha=0.002, ranges=False, **budget)

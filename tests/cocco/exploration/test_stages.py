@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
@@ -27,16 +29,22 @@ def explored(keep: str, **more: Any) -> cocco.Result:
     return cocco.explore(workloads.load("vgg16"), space=SPACE, samples=300, metric="ema", alpha=0.05, keep=keep, **more)
 
 
-def stages_of(keep: str) -> list[Stage]:
+@cache
+def told(keep: str) -> tuple[list[Stage], cocco.Result]:
+    """What a search tells, and its answer."""
     heard: list[Stage] = []
-    explored(keep, stages=heard.append)
-    return heard
+    return heard, explored(keep, stages=heard.append)
 
 
-@pytest.fixture
-def no_proof(monkeypatch):
+def stages_of(keep: str) -> list[Stage]:
+    return told(keep)[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_proof():
     """Let every exact search over all layers give up at once."""
-    monkeypatch.setattr(kept, "KEPT_STEPS", 64)
+    with patch.object(kept, "KEPT_STEPS", 64):
+        yield
 
 
 def test_stages_are_told_in_their_order():
@@ -44,13 +52,13 @@ def test_stages_are_told_in_their_order():
     assert names[:4] == ["founders", "greedy and dp", "annealing", "proof"], "too few samples to polish"
 
 
-def test_stages_with_kept_tensors_are_told_in_their_order(no_proof):
+def test_stages_with_kept_tensors_are_told_in_their_order():
     names = list(dict.fromkeys(stage.name for stage in stages_of("auto")))
     assert names[:4] == ["proof", "founders", "greedy and dp", "kept tensors"] and names[-1] == "other sizes"
 
 
 @pytest.mark.parametrize("keep", ["none", "auto"])
-def test_the_gap_only_falls_and_its_bound_holds(keep, no_proof):
+def test_the_gap_only_falls_and_its_bound_holds(keep):
     least = explored("auto", method="exact")
     assert least.status == "optimal"
     heard = stages_of(keep)
@@ -62,15 +70,14 @@ def test_the_gap_only_falls_and_its_bound_holds(keep, no_proof):
 
 
 @pytest.mark.parametrize("keep", ["none", "auto"])
-def test_telling_changes_no_answer(keep, no_proof):
-    assert explored(keep, stages=lambda _: None).to_json() == explored(keep).to_json()
+def test_telling_changes_no_answer(keep):
+    assert told(keep)[1].to_json() == explored(keep).to_json()
 
 
 @pytest.mark.parametrize("keep", ["none", "auto"])
-def test_ctrl_c_in_every_stage_leaves_an_answer_with_its_bound(keep, no_proof):
+def test_ctrl_c_in_every_stage_leaves_an_answer_with_its_bound(keep):
     """The listener presses Ctrl-C the first and the last time that it hears each stage."""
-    heard = stages_of(keep)
-    whole = explored(keep)
+    heard, whole = told(keep)
     for name in dict.fromkeys(stage.name for stage in heard):
         places = [i for i, stage in enumerate(heard) if stage.name == name]
         for place in {places[0], places[-1]}:

@@ -15,6 +15,7 @@ from cocco.exploration.answers.result import Result
 from cocco.output import pictures
 from cocco.output.folders.written import run as run_folder
 from cocco.output.pictures import search
+from tests.helpers.parts import first_of
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +96,7 @@ def test_saved_pictures_are_whole_and_have_no_date(result: Result, tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("metric", "alpha", "label"),
-    [("ema", 0.0, "off-chip traffic (MB)"), ("latency-sum", 1.0, "latency sum (million cycles)")],
+    first_of([("ema", 0.0, "off-chip traffic (MB)"), ("latency-sum", 1.0, "latency sum (million cycles)")], 1),
 )
 def test_one_sample_and_other_metrics_can_be_drawn(metric: str, alpha: float, label: str, tmp_path: Path):
     single = cocco.explore(

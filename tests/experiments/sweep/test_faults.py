@@ -15,15 +15,18 @@ import termios
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from experiments.common.command import main
 from experiments.sweep.points import SweepError
 from experiments.sweep.sweep import sweep
 from tests.helpers import sweep_tasks
-from tests.helpers.command_line import ROOT
+from tests.helpers.command_line import ROOT, in_this_process
 from tests.helpers.parts import first_of
+from tests.helpers.sweep_script import EXPERIMENT
 
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT)}
 WAIT = 60.0  #: seconds after which a test gives up
@@ -109,20 +112,20 @@ def test_point_that_kills_every_worker_is_named_and_the_others_finish(tmp_path: 
     assert seen == [1, 2, 3, 4, 5, 6]
 
 
-def test_ctrl_c_keeps_what_is_finished(tmp_path: Path):
-    for workers in (1, 2):
-        folder = tmp_path / str(workers)
-        with started(folder, "--points", 50, "--seconds", 0.2, "--workers", workers) as process:
-            process.send_signal(signal.SIGINT)
-            output, errors = process.communicate(timeout=WAIT)
-        assert (process.returncode, output) == (130, ""), errors
-        assert errors.splitlines()[-1].startswith("squares: stopped") and "Traceback" not in errors
-        assert 2 <= len(points(folder)) < 50
+@pytest.mark.parametrize("workers", first_of([2, 1], 1))
+def test_ctrl_c_keeps_what_is_finished(tmp_path: Path, workers: int):
+    folder = tmp_path / "folder"
+    with started(folder, "--points", 50, "--seconds", 0.2, "--workers", workers) as process:
+        process.send_signal(signal.SIGINT)
+        output, errors = process.communicate(timeout=WAIT)
+    assert (process.returncode, output) == (130, ""), errors
+    assert errors.splitlines()[-1].startswith("squares: stopped") and "Traceback" not in errors
+    assert 2 <= len(points(folder)) < 50
 
 
 @pytest.mark.parametrize("workers", first_of([2, 1], 1))
 def test_ctrl_c_in_a_search_stores_no_half_of_it(tmp_path: Path, workers: int):
-    """Interrupted, the search raises with the best of some 300 samples; the sweep keeps it not even of who goes on."""
+    """Interrupted, the search raises with the best of some 100 samples; the sweep keeps it not even of who goes on."""
     alone = [sys.executable, str(ROOT / "tests" / "helpers" / "interrupted_sweep.py"), str(tmp_path), str(workers)]
     finished = subprocess.run(alone, env=ENVIRONMENT, capture_output=True, text=True, timeout=WAIT, check=True)
     both = json.loads(finished.stdout)
@@ -170,7 +173,8 @@ def test_commands_to_the_terminal_in_a_message_are_written_out(tmp_path: Path):
 def test_second_sweep_in_the_folder_says_so_and_leaves_the_first_alone(tmp_path: Path):
     with started(tmp_path / "folder", "--points", 4, "--seconds", 0.15) as process:
         process.send_signal(signal.SIGSTOP)  # it holds the folder, however long the second takes to begin
-        second = run("-o", tmp_path / "folder", "--points", 4, "--seconds", 0.15)
+        words = ("-o", tmp_path / "folder", "--points", 4, "--seconds", 0.15)
+        second = in_this_process(partial(main, EXPERIMENT), *words)
         process.send_signal(signal.SIGCONT)
         assert second.returncode == 2
         assert one_line(second).startswith(f"squares: error: {tmp_path / 'folder'}: another sweep is running in it")
@@ -188,7 +192,7 @@ def test_file_that_the_disk_refuses_is_one_line_and_nothing_is_half_written(tmp_
     assert "a point cannot be stored: File too large" in one_line(refused)
     assert list((folder / "points").iterdir()) == []
     assert run("-o", folder, *words).returncode == 0
-    assert run("-o", tmp_path / "whole", *words[:-1], 1).returncode == 0
+    assert in_this_process(partial(main, EXPERIMENT), "-o", tmp_path / "whole", *words[:-1], 1).returncode == 0
     assert (folder / "squares.csv").read_bytes() == (tmp_path / "whole" / "squares.csv").read_bytes()
 
 

@@ -17,6 +17,7 @@ from simulator.execution.verify import verify
 from simulator.hardware_files import hardware_text
 from simulator.technology import Rate
 from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.twin_search import assert_same_search
 
@@ -65,9 +66,10 @@ def test_cores_share_the_channels():
     assert milliseconds(1.0, 2, each) < 0.6 * milliseconds(1.0, 1, each)
 
 
+@pytest.mark.parametrize("name", first_of(["vgg16", "googlenet"], 1))
 @pytest.mark.parametrize("cores", [1, 2])
-def test_fractions_of_a_byte_are_executed(cores):
-    network = workloads.load("googlenet")
+def test_fractions_of_a_byte_are_executed(name, cores):
+    network = workloads.load(name)
     technology = replace(LPDDR5, clock_ghz=1.1)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=technology)
     found = verify(network, Partition.layerwise(network), chip)

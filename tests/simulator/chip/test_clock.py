@@ -19,25 +19,28 @@ from simulator.execution.verify import verify
 from simulator.hardware_files import hardware_text
 from simulator.model.cost import energy_breakdown
 from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.twin_search import assert_same_search
 
 CLOCK = ((1.0, 0.8), (1.2, 0.9))
 SCALE = (0.2958 * 0.81 - 0.1241 * 0.9 + 0.03024) / (0.2958 * 0.64 - 0.1241 * 0.8 + 0.03024)  #: 0.158148 / 0.120272
+NETWORKS = pytest.mark.parametrize("name", first_of(["vgg16", "googlenet"], 1))
 
 
-def costs(cores: int = 1, **fields):
-    network = workloads.load("googlenet")
+def costs(name: str, cores: int = 1, **fields):
+    network = workloads.load(name)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=Technology(logic=NVDLA, **fields))
     return evaluate(network, Partition.layerwise(network), chip).energy_breakdown
 
 
+@NETWORKS
 @pytest.mark.parametrize("table", [None, Sram(find_table("cacti7_22nm_hp"))])
-def test_energy_of_logic_and_sram_follows_the_voltage(table):
+def test_energy_of_logic_and_sram_follows_the_voltage(table, name):
     """At 0.9 V 1.315 times that at 0.8 V; DRAM and what leaks do not follow."""
     of = {"activation_sram": table, "weight_sram": table, "dram_background_mw": 100.0}
-    before, after = (costs(2, clock_ghz=1.2, clock=clock, **of) for clock in ((), CLOCK))
+    before, after = (costs(name, 2, clock_ghz=1.2, clock=clock, **of) for clock in ((), CLOCK))
     assert pytest.approx(1.3149, abs=1e-4) == SCALE
     for part in ("global_buffer", "weight_buffer", "compute", "crossbar", "idle"):
         assert getattr(after, part) == pytest.approx(SCALE * getattr(before, part)) and getattr(before, part)
@@ -45,23 +48,26 @@ def test_energy_of_logic_and_sram_follows_the_voltage(table):
         assert getattr(after, part) == getattr(before, part)
 
 
-def test_at_the_nominal_voltage_nothing_changes():
-    assert costs(clock=CLOCK) == costs()
+@NETWORKS
+def test_at_the_nominal_voltage_nothing_changes(name):
+    assert costs(name, clock=CLOCK) == costs(name)
 
 
+@NETWORKS
 @pytest.mark.parametrize("cores", [1, 2])
-def test_voltages_are_judged(cores):
-    network = workloads.load("googlenet")
+def test_voltages_are_judged(cores, name):
+    network = workloads.load(name)
     technology = Technology(logic=NVDLA, clock=CLOCK, clock_ghz=1.2)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=technology)
     found = verify(network, Partition.layerwise(network), chip)
     assert found.verified and found.check("energy_compute_pj").status == found.check("energy_idle_pj").status == "equal"
 
 
+@NETWORKS
 @pytest.mark.parametrize("part", ["dram", "compute", "idle", "crossbar"])
-def test_faults_are_caught(monkeypatch, part):
+def test_faults_are_caught(monkeypatch, part, name):
     """A voltage that DRAM follows, or that a part of the logic does not."""
-    network = workloads.load("googlenet")
+    network = workloads.load(name)
     technology = Technology(logic=NVDLA, clock=CLOCK, clock_ghz=1.2)
     chip = Accelerator(shared_buffer=512 * KiB, cores=2, technology=technology)
 
@@ -85,9 +91,10 @@ def test_engines_agree_on_voltages(seed):
     assert_same_search(found, Settings(population=24, elite=3), 80, 1 + seed % 3)
 
 
-def test_floors_of_tables_have_the_voltage_once():
+@NETWORKS
+def test_floors_of_tables_have_the_voltage_once(name):
     """Idealized hardware takes its rows from tables; at 0.6 V twice the voltage would be far below, at 0.9 V above."""
-    table, network = Sram(find_table("cacti7_22nm_lop")), workloads.load("googlenet")
+    table, network = Sram(find_table("cacti7_22nm_lop")), workloads.load(name)
     for volts in (0.6, 0.9):
         technology = Technology(activation_sram=table, weight_sram=table, clock=((1.0, volts),))
         chip = Accelerator(shared_buffer=512 * KiB, technology=technology)

@@ -18,11 +18,13 @@ from simulator.chip.logic import NVDLA, Logic
 from simulator.execution.verify import verify
 from simulator.hardware_files import hardware_text
 from tests.helpers.command_line import assert_malformed, cocco
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.twin_search import assert_same_search
 
 ON_CHIP = Technology(logic=NVDLA, dram_kind="lpddr5")
+NETWORKS = first_of(["vgg16", "googlenet"], 1)
 
 
 def one_layer() -> workloads.Network:
@@ -82,9 +84,10 @@ def test_arrays_of_resnet50_differ_in_energy_with_logic_only():
     assert len(energies(None)) == 1 and len(energies(NVDLA)) == 4
 
 
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize("cores", [1, 2])
-def test_logic_is_judged(cores):
-    network = workloads.load("googlenet")
+def test_logic_is_judged(cores, network):
+    network = workloads.load(network)
     chip = Accelerator(shared_buffer=512 * KiB, cores=cores, technology=ON_CHIP)
     found = verify(network, Partition.layerwise(network), chip)
     assert found.verified
@@ -104,6 +107,7 @@ def of_each_core(logic, cores, pes, macs, buffers_mm2, channels, kind):
     return area.area_of(logic, cores, pes, macs, buffers_mm2, cores * channels, kind)
 
 
+@pytest.mark.parametrize("network", NETWORKS)
 @pytest.mark.parametrize(
     ("name", "fault", "wrong"),
     [
@@ -112,9 +116,9 @@ def of_each_core(logic, cores, pes, macs, buffers_mm2, channels, kind):
         ("simulator.accelerator.area_of", of_each_core, "chip_area_mm2"),
     ],
 )
-def test_faults_are_caught(monkeypatch, name, fault, wrong):
+def test_faults_are_caught(monkeypatch, name, fault, wrong, network):
     """Leakage of one core only; MACs that are idle while they wait for DRAM; interfaces of each core."""
-    network = workloads.load("googlenet")
+    network = workloads.load(network)
     chip = Accelerator(shared_buffer=512 * KiB, cores=2, technology=ON_CHIP)
     monkeypatch.setattr(name, fault)
     found = verify(network, Partition.layerwise(network), chip)

@@ -68,7 +68,7 @@ def test_channels_dealt_run_and_move_what_is_claimed(seeds):
     assert ran_on > 1.25 * len(seeds)
 
 
-@few_seeds(20, 60)
+@few_seeds(10, 60)
 def test_random_plans_with_kept_tensors_are_verified(seeds):
     verified = 0
     for seed in seeds:

@@ -21,6 +21,7 @@ from simulator.model.nests.heads import projected_attentions
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.technology import Technology
 from tests.helpers.layer_plans import claim_of, loops_of, runs_as_counted
+from tests.helpers.parts import first_of
 from tests.helpers.random_heads import random_heads, random_question
 from workloads import NetworkError
 
@@ -46,7 +47,7 @@ def odd_plan(rng, layer):
     return LayerPlan("HP", mode, tile, apart, chunk, 1, rng.randint(1, 2 * width), 1, kept)
 
 
-@pytest.mark.parametrize("seed", range(250))
+@pytest.mark.parametrize("seed", first_of(range(250), 80))
 def test_heads_run_as_the_closed_forms_say(seed):
     rng = random.Random(seed)
     network, nest, layer, batch, lies = random_question(rng)

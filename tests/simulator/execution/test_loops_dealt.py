@@ -14,6 +14,7 @@ from simulator.execution.verify import verify
 from simulator.model.fixed_scheme import model_in
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
+from tests.helpers.parts import few_seeds
 from tests.helpers.random_loops import check_seeds, random_loops
 from workloads import Builder
 
@@ -76,9 +77,11 @@ def test_what_needs_all_channels_together_is_not_dealt():
     assert [way.scheme for way in rules.loop_ways((0,))] == ["alone"]
 
 
-def test_random_loop_orders_run_as_priced():
-    found = check_seeds(range(15))
-    assert min(found[each] for each in ("channels", "held", "alone", "ran", "KT", "TK", "WK", "CT", "BC")) > 2, found
+@few_seeds(8, 15)
+def test_random_loop_orders_run_as_priced(seeds):
+    found = check_seeds(seeds)
+    least = min(found[each] for each in ("channels", "held", "alone", "ran", "KT", "TK", "WK", "CT", "BC"))
+    assert least >= len(seeds) // 5, found
 
 
 @pytest.mark.slow

@@ -16,6 +16,7 @@ from simulator.model.subgraph.regions import activation_bytes
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, residual
+from tests.helpers.parts import first_of
 from tests.helpers.random_graphs import random_network
 
 
@@ -100,7 +101,7 @@ def test_random_plans_run_in_one_array_of_bytes(seed):
     assert verify(network, partition, machine, addresses=stacked(plan)).message == ""
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_of(range(40), 16))
 def test_an_overlap_fails(seed):
     """Any two buffers that live together, the second moved onto the first."""
     network = random_network(seed)
@@ -154,7 +155,7 @@ def on_cores(seed):
     return network, Partition.from_groups(network, [each.names for each in plan.holdings]), machine, plan
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", first_of(range(40), 16))
 def test_random_plans_run_in_an_array_of_bytes_for_each_core(seed):
     network, partition, machine, plan = on_cores(seed)
     assert verify(network, partition, machine, addresses=stacked(plan)).message == ""

@@ -23,6 +23,7 @@ from simulator.timing.schedule import Schedule
 from simulator.timing.stages import course_of
 from simulator.timing.work import Holds, Work, add_step
 from tests.helpers.layer_plans import loops_of, some_plans
+from tests.helpers.parts import first_of
 from tests.helpers.random_loops import random_loops
 from workloads import Builder
 
@@ -214,7 +215,7 @@ def check_plan(layer, plan, rng):
         yield course
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", first_of(range(10), 4))
 def test_what_holds_of_the_plans_of_random_layers(block):
     for seed in range(20 * block, 20 * block + 20):
         rng, (network, batch, plans) = random.Random(seed), some_plans(seed)
@@ -282,7 +283,7 @@ def recorded(network, plan, batch, monkeypatch):
     return noted
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", first_of(range(10), 4))
 def test_each_stage_loads_what_the_judge_s_loops_load(block, monkeypatch):
     """Whenever a stage stores, exactly that has come in that the executed loops load until they store as much.
 

@@ -13,7 +13,7 @@ from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candi
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
-from tests.helpers.parts import over_seeds
+from tests.helpers.parts import first_of, over_seeds
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 from tests.helpers.table_chip import table_machine
 
@@ -152,7 +152,7 @@ def test_sizes_where_nothing_is_found_have_a_bound_that_is_finite():
         assert math.isfinite(each.bound) and (each.cost is None or math.isfinite(each.cost))
 
 
-@pytest.mark.parametrize("keep", ["auto", "none"])
+@pytest.mark.parametrize("keep", first_of(["auto", "none"], 1))
 def test_each_size_of_one_buffer_is_priced_as_the_front_prices_it(keep: Keep):
     """Far sizes, too: the least that is known in at most so much memory is the true front."""
     network = workloads.load("vgg16")

@@ -9,7 +9,6 @@ from cocco.problem.criteria import CRITERIA
 from tests.helpers.parts import in_parts
 from tests.helpers.small_spaces import cost_of, question_of, small_space, values_by_memory
 
-SEEDS = [seed for seed in range(200, 203) if small_space(seed) is not None]
 SAMPLES = 60
 
 
@@ -84,13 +83,12 @@ def check_minimize(seed: int) -> None:
 
 @pytest.mark.parametrize("check", [check_explore, check_pareto, check_minimize])
 def test_the_answer_is_that_of_brute_force(check):
-    for seed in SEEDS:
-        check(seed)
+    check(201)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("check", [check_explore, check_pareto, check_minimize])
-@pytest.mark.parametrize("seeds", [range(203, 206), *in_parts(300, 800, 25)])
+@pytest.mark.parametrize("seeds", [range(200, 206), *in_parts(300, 800, 25)])
 def test_the_answer_is_that_of_brute_force_on_more(check, seeds):
     for seed in seeds:
         check(seed)

@@ -16,7 +16,7 @@ from simulator.technology import Technology
 from tests.helpers.search_graphs import SPACE, chain, diamond
 
 FIELDS = {"cores": 2, "batch": 3, "max_regions": 6, "technology": Technology(dram_pj_per_byte=50.0)}
-SEARCH = {"samples": 60, "seed": 3, "settings": Settings(population=12, elite=3), "engine": "reference"}
+SEARCH = {"samples": 30, "seed": 3, "settings": Settings(population=12, elite=3), "engine": "reference"}
 
 
 def ask(name, **question):

@@ -59,7 +59,7 @@ def same(one: cocco.Result, other: cocco.Result) -> bool:
     return one.to_json() == other.to_json() and one.points.equals(other.points) and one.history.equals(other.history)
 
 
-@pytest.mark.parametrize("workers", first_of([2, 9, 3], 2))
+@pytest.mark.parametrize("workers", first_of([9, 2, 3], 1))
 @pytest.mark.parametrize("space", [cocco.SharedBuffer(), cocco.SeparateBuffers()])
 def test_any_number_of_workers_gives_the_same_answer(workers, space, here):
     network = workloads.load("vgg16")

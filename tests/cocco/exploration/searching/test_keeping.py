@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 import cocco
@@ -34,8 +36,9 @@ def test_it_is_no_worse_than_without_and_the_same_each_time(no_proof):
     assert found.to_json()["keep"] and found.to_json()["partition"]
 
 
-@pytest.mark.parametrize("samples", first_of([1, 4, 300, 2, 3, 20], 3))
-@pytest.mark.parametrize("method", ["ga", "sa"])
+@pytest.mark.parametrize(
+    ("samples", "method"), first_of([(300, "ga"), (4, "sa"), *product([1, 4, 300, 2, 3, 20], ["ga", "sa"])], 2)
+)
 def test_two_searches_take_the_samples_of_one(method, samples):
     """The points are those of both, numbered on, and the bar hears of all."""
     told: list[tuple[int, int]] = []
@@ -72,7 +75,7 @@ def test_every_method_on_given_hardware_is_improved(method):
     assert found.cost <= plain.cost and found.method == method
 
 
-@pytest.mark.parametrize("seeds", first_of([range(400, 406), range(406, 412)], 1))
+@pytest.mark.parametrize("seeds", first_of([range(400, 402), range(402, 412)], 1))
 def test_random_spaces_are_no_worse_without_a_proof(seeds, no_proof):
     for seed in seeds:
         problem = small_space(seed)

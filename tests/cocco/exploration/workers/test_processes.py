@@ -130,7 +130,7 @@ def searched(words: list[str], out: Path, kills: int, every: float) -> tuple[int
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_search_with_a_killed_worker_ends_in_the_same_bytes(tmp_path: Path, capsys):
     """The first worker that there is, at once; it is said in one line."""
-    words = ["explore", "vgg16", "--keep", "none", "--samples", "100000", "--json"]
+    words = ["explore", "vgg16", "--keep", "none", "--samples", "50000", "--json"]
     killed, said = searched(words, tmp_path / "killed", 1, 0.0)
     assert killed == 1 and said.count("a worker process died") == 1 and "Traceback" not in said
     assert main(words) == 0

@@ -15,6 +15,7 @@ from cocco.search.genetic.operators.repair import repair
 from cocco.search.kernel.choice import has_kernel
 from cocco.search.pricing.genomes import Pricer
 from simulator import Accelerator
+from tests.helpers.parts import first_of
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
 
@@ -102,7 +103,7 @@ def assert_engines_agree(problem, samples, seed, initial=()):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", [*range(3), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 30))])
+@pytest.mark.parametrize("seed", first_of(range(30), 1))
 def test_engines_anneal_alike(seed):
     """Beyond one block; on given hardware, where one memory or two are chosen; from nothing, from founders."""
     assert_engines_agree(fixed(diamond(), 2048), 230, seed)

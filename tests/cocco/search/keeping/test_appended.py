@@ -16,6 +16,7 @@ from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question
+from tests.helpers.parts import few_seeds
 from tests.helpers.random_graphs import random_network
 
 
@@ -40,9 +41,10 @@ def test_no_plan_is_cheaper_whatever_the_prices():
     assert spans > 50
 
 
+@few_seeds(15, 40)
 @pytest.mark.parametrize("metric", ["ema", "energy", "latency-sum"])
-def test_floors_and_prices_of_the_model_miss_no_cheaper_plan(metric):
-    for seed in range(40):
+def test_floors_and_prices_of_the_model_miss_no_cheaper_plan(seeds, metric):
+    for seed in seeds:
         network = appended(random_network(seed, 3, whole=seed % 2 == 1), seed)
         size = random.Random(seed).choice((128, 512, 2048))
         problem = on_hardware([network], Accelerator(shared_buffer=size), metric=metric)

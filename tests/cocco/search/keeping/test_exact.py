@@ -12,7 +12,7 @@ from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
 from tests.helpers.kept_questions import random_question
-from tests.helpers.parts import over_seeds
+from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.search_graphs import chain, diamond
 
 
@@ -113,11 +113,12 @@ def check(seed: int, most_layers: int) -> tuple[int, int]:
     return plans, len(found.spans)
 
 
-def test_no_plan_is_cheaper_on_random_networks():
+@few_seeds(100, 300)
+def test_no_plan_is_cheaper_on_random_networks(seeds):
     """Up to 4 layers, a few of 5, whatever the prices."""
-    results = [check(seed, 4 + (seed % 8 == 0)) for seed in range(300)]
-    assert sum(spans for _, spans in results) > 100
-    assert sum(plans for plans, _ in results) > 20_000
+    results = [check(seed, 4 + (seed % 8 == 0)) for seed in seeds]
+    assert sum(spans for _, spans in results) > len(seeds) // 3
+    assert sum(plans for plans, _ in results) > 70 * len(seeds) - 1_000
 
 
 test_no_plan_is_cheaper_on_larger_random_networks = over_seeds(

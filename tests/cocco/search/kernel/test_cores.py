@@ -71,7 +71,7 @@ def test_engines_agree_on_any_cores(seed):
     schemes_of(seed)
 
 
-@few_seeds(150, 300)
+@few_seeds(75, 300)
 def test_every_way_is_taken(seeds):
     """One core, the four ways of several, and none."""
     found = sum((schemes_of(seed) for seed in seeds), Counter())

@@ -15,6 +15,7 @@ from cocco.search.genetic.trace import Trace
 from cocco.search.kernel.choice import has_kernel
 from simulator.accelerator import Accelerator
 from simulator.technology import Technology
+from tests.helpers.parts import first_of
 from tests.helpers.random_problems import random_twin
 from workloads import Builder
 
@@ -42,7 +43,7 @@ def assert_same(found: Trace, expected: Trace) -> None:
 
 
 @pytest.mark.parametrize("settings", ALL)
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", first_of([5, 2, 0, 1, 3, 4], 2))
 def test_calls_of_many_generations_give_what_single_ones_give(seed, settings, monkeypatch):
     """Shared and separate buffers, fixed hardware, cores, several networks; calls of many sizes."""
     problem = random_twin(seed)

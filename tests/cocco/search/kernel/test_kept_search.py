@@ -19,6 +19,7 @@ from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.many_alike import many
+from tests.helpers.parts import few_seeds, first_of
 from tests.helpers.random_problems import random_net, random_problem, random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.search_graphs import chain, diamond
@@ -26,7 +27,7 @@ from tests.helpers.search_graphs import chain, diamond
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seeds", [range(90), pytest.param(range(90, 500), marks=pytest.mark.slow)])
+@few_seeds(36, 500)
 def test_engines_agree_on_random_problems(seeds):
     """Up to 6 layers: cost, plan, states, steps, and why there is none; with little and with ample budgets."""
     spans = plans = 0
@@ -51,7 +52,7 @@ def test_engines_agree_where_nothing_is_kept(seed):
         assert cheapest_plans(problem, 2_000, steps, may_keep=False, engine="fast") == readable
 
 
-@pytest.mark.parametrize("seeds", [range(45), pytest.param(range(45, 300), marks=pytest.mark.slow)])
+@few_seeds(18, 300)
 def test_engines_agree_with_tables(seeds):
     """The energy of buffers by random tables: cost, plan, states and steps."""
     plans = 0
@@ -141,10 +142,11 @@ def test_networks_are_proven(name, size, ema_bytes):
     assert found.is_proven and found.cost == ema_bytes
 
 
-def test_more_memory_never_moves_more_off_chip():
+@pytest.mark.parametrize("sizes", first_of([[256, 512, 1024, 1152], range(256, 1153, 128)], 1))
+def test_more_memory_never_moves_more_off_chip(sizes):
     """ResNet50 from 256 KB to 1.125 MB; nothing kept is never less; the way of `evaluate` prices the plans alike."""
     network, last = workloads.load("resnet50"), math.inf
-    for size in range(256, 1153, 128):
+    for size in sizes:
         problem = on_hardware(network, Accelerator(shared_buffer=size * 1024), metric="ema")
         found = cheapest_plans(problem)
         assert found.partitions is not None and found.cost <= last

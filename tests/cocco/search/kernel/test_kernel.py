@@ -24,7 +24,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.judged import random_network_of
-from tests.helpers.parts import first_of
+from tests.helpers.parts import few_seeds, first_of
 from tests.helpers.random_problems import random_net, random_twin
 from tests.helpers.twin_search import assert_same_search
 from workloads import Builder
@@ -88,7 +88,7 @@ def test_engines_agree_on_all_networks_in_all_modes(name, mode):
     assert_same_search(problem, Settings(population=30, elite=4), 80, 1 + mode % 3)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", first_of(range(60), 20))
 def test_prices_are_those_of_the_simulator(seed):
     """Every connected part of random runs of layers, in random capacities; short answers are short in both."""
     like = random_twin(4 * seed + seed % 2)
@@ -125,9 +125,10 @@ def check_traffic(seed: int) -> int:
     return held
 
 
-def test_what_is_held_moves_as_the_simulator_says():
-    """500 graphs of all operators, in tiles of one size each; some on several cores or by the paper's tile rule."""
-    assert sum(check_traffic(seed) for seed in range(500)) > 400
+@few_seeds(150, 500)
+def test_what_is_held_moves_as_the_simulator_says(seeds):
+    """Graphs of all operators, in tiles of one size each; some on several cores or by the paper's tile rule."""
+    assert sum(check_traffic(seed) for seed in seeds) > 4 * len(seeds) // 5
 
 
 @pytest.mark.slow
@@ -170,10 +171,11 @@ def test_a_network_beyond_64_bits_is_searched_by_the_python_engine():
     assert make_engine("fast", problem, Settings()).name == "reference"
 
 
-def test_what_is_near_64_bits_is_priced_alike_or_left_to_python():
+@few_seeds(25, 60)
+def test_what_is_near_64_bits_is_priced_alike_or_left_to_python(seeds):
     """Pools of 2 to 9 coprime strides read one map, in a chain or side by side: their steps multiply."""
     outcomes = {True: 0, False: 0}
-    for seed in range(60):
+    for seed in seeds:
         rng, side = random.Random(seed), 2**13
         strides = rng.sample((2, 3, 5, 7, 11, 13, 61, 101, 103, 107, 109, 113, 127, 131, 137, 139), rng.randint(2, 9))
         layers, sides = [Layer("stem", "maxpool", ("x",), side, 1, 1, 1)], {"stem": side}
@@ -194,7 +196,7 @@ def test_what_is_near_64_bits_is_priced_alike_or_left_to_python():
                 continue
             assert found == (total([price], problem.accelerator) if isinstance(price, Price) else None)
             outcomes[True] += isinstance(price, Price)
-    assert min(outcomes.values()) > 10, outcomes
+    assert min(outcomes.values()) > len(seeds) // 6, outcomes
 
 
 def test_steps_beyond_64_bits_are_answered_all_the_same():

@@ -36,7 +36,7 @@ if has_kernel():
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 KEEPS_ROWS = (3045, 5285, 5730, 7426, 7682, 8732, 10687, 11802)  #: products whose cheapest order is TP beside a cache
-FEW, MANY = first_of([range(9), range(9, 300)], 1)
+FEW, MANY = first_of([range(7), range(300)], 1)
 
 
 def in_memory(problem, rng):

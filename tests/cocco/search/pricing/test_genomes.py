@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cocco.candidates.genome import Genome, groups_of, random_capacities, random_labels
@@ -17,6 +17,7 @@ from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
 from simulator.model.pricing import SubgraphModel
 from simulator.partition.partition import Partition
+from tests.helpers.parts import first_of
 from tests.helpers.search_graphs import chain, fixed, networks, spaced
 
 MACHINES = [
@@ -38,16 +39,21 @@ def judge(problem, sample):
     return problem.objective.judged(evaluations)
 
 
+@pytest.mark.parametrize("examples", first_of([40, 100], 1))
 @pytest.mark.parametrize("machine", MACHINES, ids=str)
-@given(network=networks(9), number=st.integers(0, 1000), metric=st.sampled_from(["ema", "energy", "latency-sum"]))
-def test_a_sample_fits_and_costs_what_the_simulator_says(machine, network, number, metric):
-    problem = on_hardware(network, Accelerator(**machine), metric=metric)
-    stream = Stream(number, 0, 0)
-    genome = Genome(repair(problem, random_labels(problem, stream)), ())
-    sample = Pricer(problem).evaluate(genome, stream)
-    assert sample.value == judge(problem, sample)
-    assert sample.cost == sample.value
-    assert repair(problem, sample.genome.labels) == sample.genome.labels
+def test_a_sample_fits_and_costs_what_the_simulator_says(machine, examples):
+    @settings(max_examples=examples)
+    @given(networks(9), st.integers(0, 1000), st.sampled_from(["ema", "energy", "latency-sum"]))
+    def check(network, number, metric):
+        problem = on_hardware(network, Accelerator(**machine), metric=metric)
+        stream = Stream(number, 0, 0)
+        genome = Genome(repair(problem, random_labels(problem, stream)), ())
+        sample = Pricer(problem).evaluate(genome, stream)
+        assert sample.value == judge(problem, sample)
+        assert sample.cost == sample.value
+        assert repair(problem, sample.genome.labels) == sample.genome.labels
+
+    check()
 
 
 def test_where_a_layer_has_no_loop_order_no_sample_has_a_finite_cost():

@@ -9,6 +9,7 @@ import workloads
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
 from simulator.technology import OPERATION_PJ
+from tests.helpers.parts import first_of
 from workloads import Builder
 
 BYTES = 16 * 16 * 8  #: of each tensor of 8 channels
@@ -27,9 +28,10 @@ def network(name: str) -> workloads.Network:
     return b.build()
 
 
+@pytest.mark.parametrize("samples", first_of([6, 20], 1))
 @pytest.mark.parametrize("capacity", [2**20, 4000])
 @pytest.mark.parametrize("name", ["add", "mul", "concat", "conv", "between"])
-def test_a_tensor_that_reaches_a_layer_twice_is_read_once(name: str, capacity: int):
+def test_a_tensor_that_reaches_a_layer_twice_is_read_once(name: str, capacity: int, samples: int):
     """Layer by layer, in memories that hold each layer with its weights (the last of "between": 1728 bytes of them)."""
     twice, chip = network(name), Accelerator(shared_buffer=capacity)
     plan = Partition.layerwise(twice)
@@ -37,7 +39,7 @@ def test_a_tensor_that_reaches_a_layer_twice_is_read_once(name: str, capacity: i
     assert found.fits and verify(twice, plan, chip).verified
     assert found.subgraphs[-1].ema_input_bytes == (2 if name == "between" else 1) * BYTES
     costs = [
-        cocco.partition(twice, chip, method="ga", metric=metric, samples=20, engine=engine, initial=plan).cost
+        cocco.partition(twice, chip, method="ga", metric=metric, samples=samples, engine=engine, initial=plan).cost
         for metric in ("ema", "energy", "latency-sum")
         for engine in ("fast", "reference")
     ]

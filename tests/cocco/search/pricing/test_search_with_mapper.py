@@ -17,7 +17,7 @@ from workloads import Builder
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
-FEW = ("--samples", "60", "--seed", "1")
+FEW = ("--samples", "20", "--seed", "1")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def test_explore_searches_with_the_mapper_and_report_reads_the_folder(small: Pat
     run = tmp_path / "run"
     finished = cocco("explore", small, *FEW, "--mapper", name, "-o", run, "--json")
     found = answer(finished)
-    same = explore(workloads.load(str(small)), samples=60, seed=1, mapper=MAPPERS[name])
+    same = explore(workloads.load(str(small)), samples=20, seed=1, mapper=MAPPERS[name])
     assert found["totals"]["energy_pj"] == same.evaluations[0].energy_pj
     assert mapper_from_json(found["accelerator"]["mapper"]) == MAPPERS[name]
     kept = json.loads((run / "result.json").read_text())

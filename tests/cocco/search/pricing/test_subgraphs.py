@@ -18,11 +18,12 @@ from simulator.evaluation import evaluate
 from simulator.model.cost import Totals
 from simulator.partition.partition import Partition
 from simulator.technology import TILES
+from tests.helpers.parts import first_of
 from tests.helpers.random_language import random_language_problem
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, diamond, fixed, spaced
 
-GRAPHS = [range(200), pytest.param(range(200, 1_000), marks=pytest.mark.slow)]
+GRAPHS = first_of([range(60), range(1_000)], 1)
 
 
 def subsets(problem: Problem) -> list[tuple[int, ...]]:
