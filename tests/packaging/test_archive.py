@@ -91,7 +91,7 @@ def test_the_archive_holds_nothing_that_was_built(project: Path, unpacked: Path)
 def test_the_wheel_holds_the_packages_with_their_data_and_nothing_else(unpacked: Path, wheel: Path):
     with zipfile.ZipFile(wheel) as file:
         held = {name for name in file.namelist() if ".dist-info/" not in name and not name.endswith((".so", ".pyd"))}
-    data = (".py", ".pyi", ".css", ".js", ".csv", "/py.typed")
+    data = (".py", ".pyi", ".css", ".js", ".csv", "/py.typed", ".c", ".h", "/Makefile")
     packages = {name for name in files(unpacked) if name.split("/")[0] in PACKAGES}
     assert held == {name for name in packages if name.endswith(data)}
 

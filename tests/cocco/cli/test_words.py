@@ -30,6 +30,7 @@ DIFFERING = {
     "--picture": {"help"},
     "--work": {"type", "default", "help"},
     "--effort": {"help"},  # what it scales
+    "--verify": {"nargs", "choices", "metavar", "help"},  # evaluate executes the plan, export runs its program
     "--prove": {"help"},  # searches prove a bound by solvers, evaluate the plan by a search of its own
 }
 PACKED = "id,lower,upper,size\na,0,3,4\nb,2,5,4\n"
