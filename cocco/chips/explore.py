@@ -25,6 +25,7 @@ from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.settled import settled
 from cocco.exploration.workers.jobs import helped
+from cocco.problem.criteria import of_a_sum
 from cocco.problem.names import ChipMethod, Keep
 from cocco.problem.problem import Problem, in_memory, over_space
 from cocco.problem.space import Range, SharedBuffer, Space, space_of
@@ -249,7 +250,7 @@ class _Judge:
             parts = [self._least([i], most, machine) for i, most in enumerate(apart)]
         else:
             if question.rates is not None:
-                together["latency"] = accelerator.technology.clock_ghz * 1e9 * accelerator.batch
+                together["latency-sum"] = accelerator.technology.clock_ghz * 1e9 * accelerator.batch
             parts = [self._least(range(len(question.networks)), together, machine)]
         plans, bound = list[Partition](), 0.0
         for i, part in enumerate(parts):
@@ -267,21 +268,20 @@ class _Judge:
         apart: list[dict[str, float]] = [{} for _ in question.networks]
         together: dict[str, float] = {}
         for each in question.of_plans:
-            most = each.at(accelerator)
+            most, name = each.at(accelerator), of_a_sum(each.name)
             of = range(len(apart)) if each.network is None else [each.network]
             if each.network is None and question.rates is None and len(apart) > 1:
-                together[each.name] = most
+                together[name] = most
                 continue
             for i in of:
-                apart[i][each.name] = min(most, apart[i].get(each.name, math.inf))
+                apart[i][name] = min(most, apart[i].get(name, math.inf))
         return apart, together
 
     def _least(self, which: Sequence[int], most: Mapping[str, float], machine: Accelerator) -> _Least | str | None:
         """Return the least of the metric of some networks within limits; or which of them none keeps; or as above."""
         networks, sizes = [self.question.networks[i] for i in which], _buffers(machine)
-        metric = "latency" if self.asked.metric == "latency-sum" else self.asked.metric
         found = minimize(
-            networks, metric, most or {"capacity": float(machine.buffer_bytes)}, machine=machine.machine,
+            networks, self.asked.metric, most or {"capacity": float(machine.buffer_bytes)}, machine=machine.machine,
             space=space_of({name: Range(size, size, size) for name, size in sizes.items()}),
             weights=[self.asked.weights[i] for i in which] if len(networks) > 1 else None,
             tile_rule=self.asked.tile_rule, keep=self.asked.keep,

@@ -6,7 +6,7 @@ The latency that is executed is no sum over subgraphs, so neither the exact nor 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ from cocco.exploration.answers.result import Result
 from cocco.exploration.answers.second import Second
 from cocco.exploration.starts import starts
 from cocco.latency.bounds import Bound, bounds_of
-from cocco.latency.draft import draft_of
+from cocco.latency.draft import Draft, draft_of
 from cocco.latency.moves import Moves
 from cocco.latency.places import placed_run
 from cocco.latency.search import Found, Search
@@ -42,6 +42,15 @@ TRIES = 8  #: plans for which addresses are sought, the best first; our choice: 
 SHARE = 10  #: of the samples of an effort one in so many is a plan that is priced; our choice: a plan takes ms
 
 
+class Simulated(NamedTuple):
+    """What was simulated of one network on given hardware, from the answers for other metrics, by metric."""
+
+    search: Search
+    answers: dict[Metric, Result]
+    bound: Bound  #: what no plan undercuts
+    is_stopped: bool
+
+
 def fastest(
     network: Network, accelerator: Accelerator, tile_rule: TileRule, keep: Keep, effort: Effort,
     solved: Callable[[Metric, Effort], Result], slack: float = 0.0,
@@ -51,6 +60,27 @@ def fastest(
     With a slack, the one that takes the least energy of those found that are within it of the fastest.
 
     Raises Interrupted after Ctrl-C, with the fastest plan so far.
+    """
+    found = simulated(network, accelerator, tile_rule, keep, effort, solved)
+    if isinstance(found, Result):
+        return found
+    energy, first = found.answers.get("energy"), next(iter(found.answers.values()))
+    least = 0.0 if energy is None else energy.lower_bound or 0.0
+    result = _answer(network, first, found.search, found.bound, tile_rule, effort.seed, slack, least)
+    if found.is_stopped:
+        raise Interrupted(result if result.status == "optimal" else replace(result, status="stopped"))
+    return result
+
+
+def simulated(
+    network: Network, accelerator: Accelerator, tile_rule: TileRule, keep: Keep, effort: Effort,
+    solved: Callable[[Metric, Effort], Result], enough: int = 0, key: Callable[[Found], float] | None = None,
+    more: Iterable[Draft] = (),
+) -> Simulated | Result:  # fmt: skip
+    """Return plans simulated and improved; where no plan runs, the answer that says so.
+
+    enough: slots with which a plan need not be improved. key: by which the plans to improve are chosen; the fastest
+    without. more: drafts to start from, changed where they do not fit.
     """
     answers, is_stopped = dict[Metric, Result](), False
     try:
@@ -63,9 +93,8 @@ def fastest(
         if not answers:
             raise
         is_stopped = True
-    first = next(iter(answers.values()))
     if not any(each.plans for each in answers.values()):
-        return replace(first, metric="latency")
+        return replace(next(iter(answers.values())), metric="latency")
     rules = {
         metric: PricingRules(Geometry(network, accelerator.technology), accelerator, tile_rule, metric)
         for metric in METRIC_NAMES
@@ -82,24 +111,21 @@ def fastest(
         if effort.progress is not None:
             effort.progress(min(SHARE * search.priced, effort.samples), effort.samples, best)
 
-    search = Search(timed, moves, max(1, effort.samples // SHARE), effort.seed, bound.slots, told)
+    search = Search(timed, moves, max(1, effort.samples // SHARE), effort.seed, max(bound.slots, enough), told)
     try:
         search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
         if not is_stopped:
             search.start(draft_of(network, plan) for plans in starts(effort.initial) for plan in _allowed(plans, keep))
+            search.start(pair[0] for each in more if (pair := search.fitting(each)) is not None)
             if keep == "auto":
                 search.start(each for metric in METRIC_NAMES if (each := all_kept(timed, metric)) is not None)
-            search.improve()
+            search.improve(key)
             search.save()
     except KeyboardInterrupt:
         is_stopped = True
         if not search.found:  # the plans of other metrics run: simulating them takes little
             search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
-    energy = answers["energy"].lower_bound if "energy" in answers else None
-    result = _answer(network, first, search, bound, tile_rule, effort.seed, slack, energy or 0.0)
-    if is_stopped:
-        raise Interrupted(result if result.status == "optimal" else replace(result, status="stopped"))
-    return result
+    return Simulated(search, answers, bound, is_stopped)
 
 
 def _allowed(plans: tuple[Partition, ...], keep: Keep) -> tuple[Partition, ...]:
@@ -116,12 +142,12 @@ def _answer(
     Of plans within the slack the one that takes the least energy; least_energy: what none takes less than.
     """
     chip, order = search.timed.accelerator, sorted(search.found)
-    placed = _placed(network, search.timed, order, rule, 0.0)
-    best = fastest_of_all = placed or _Placed(order[0].slots, order[0].energy_pj, order[0].draft.partition(network))
+    placed = placed_plan(network, search.timed, order, rule, 0.0)
+    best = fastest_of_all = placed or PlacedPlan(order[0].slots, order[0].energy_pj, order[0].draft.partition(network))
     if slack and placed:
         most = placed.slots * (1 + slack)
         near = sorted((each for each in order if each.slots <= most), key=lambda each: (each.energy_pj, each))
-        thrifty = _placed(network, search.timed, near, rule, most)
+        thrifty = placed_plan(network, search.timed, near, rule, most)
         best = thrifty if thrifty is not None and thrifty.slots <= most else best
     evaluation = evaluate(network, best.plan, chip, rule)
     cost, least = evaluation.latency_executed_cycles, bound.slots / chip.dram_bytes_per_cycle
@@ -141,7 +167,7 @@ def _answer(
     )  # fmt: skip
 
 
-class _Placed(NamedTuple):
+class PlacedPlan(NamedTuple):
     """A plan whose run has addresses for all that it holds."""
 
     slots: int
@@ -149,9 +175,11 @@ class _Placed(NamedTuple):
     plan: Partition
 
 
-def _placed(network: Network, timed: Timed, order: Sequence[Found], rule: TileRule, most: float) -> _Placed | None:
+def placed_plan(
+    network: Network, timed: Timed, order: Sequence[Found], rule: TileRule, most: float
+) -> PlacedPlan | None:
     """Return the first plan whose run has addresses and at most so many slots; without any, the fastest that has."""
-    best: _Placed | None = None
+    best: PlacedPlan | None = None
     for found in order[:TRIES]:
         if best is not None and best.slots <= max(most, found.slots):
             break
@@ -160,7 +188,7 @@ def _placed(network: Network, timed: Timed, order: Sequence[Found], rule: TileRu
             continue
         run = placed_run(timed.priced(found.draft))
         if run is not None and (best is None or run.run.end < best.slots):
-            best = _Placed(run.run.end, found.energy_pj, run.run.priced.partition)
+            best = PlacedPlan(run.run.end, found.energy_pj, run.run.priced.partition)
     return best
 
 

@@ -1,7 +1,8 @@
 """Limits: minimize one criterion while others are bounded, such as the least SRAM with latency <= X.
 
 Our method: find the front between the criterion and the limited ones (NSGA-II, cocco.pareto), take its best point that
-keeps the limits, then try a proof: each memory is ruled out by a lower bound, or solved where that finishes.
+keeps the limits, then try a proof: each memory is ruled out by a lower bound, or solved where that finishes. What is
+executed is no sum over subgraphs, and asked in another way (executed.py).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Unpack
 
 from cocco.bounds.kinds import kept_or_not, kinds_of_plans
@@ -19,6 +21,7 @@ from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted, Status
 from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
+from cocco.exploration.executed import least_executed
 from cocco.exploration.explore import answer_in, plan_that_runs
 from cocco.exploration.memories.edges import edges, extended
 from cocco.exploration.memories.front import of_value
@@ -30,7 +33,7 @@ from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, r
 from cocco.exploration.searching.limits import searched_points
 from cocco.exploration.settled import settled_limits
 from cocco.exploration.workers.jobs import helped
-from cocco.problem.criteria import MEMORY, check_criterion, metrics_of, of_a_sum
+from cocco.problem.criteria import EXECUTED, MEMORY, check_criterion, metrics_of
 from cocco.problem.names import Keep, Metric
 from cocco.problem.plane import Plane, of_memory
 from cocco.problem.problem import Problem, in_memory, over_space
@@ -64,10 +67,11 @@ def minimize(
     networks, space, machine, weights, tile_rule, keep, effort, **fields
         As in `pareto`.
     criterion
-        What to minimize: capacity, energy, ema, latency, area, bandwidth or leakage (cocco.problem.criteria).
+        What to minimize: capacity, energy, ema, latency, latency-sum, area, bandwidth or leakage
+        (cocco.problem.criteria).
     limits
         The largest value of each limited criterion, as {"latency": 2_000_000}: bytes, pJ, cycles, mm2, bytes per cycle
-        or mW.
+        or mW. "latency" is what is executed, "latency-sum" the paper's sum over subgraphs, of which more is proved.
 
     Raises
     ------
@@ -84,12 +88,14 @@ def minimize(
     """
     check_keywords(minimize, fields, FrontFields.__optional_keys__)
     bounds = check_limits(criterion, limits)
-    criterion = of_a_sum(criterion)
-    objectives = tuple(dict.fromkeys((criterion, *bounds)))
-    if all(name in MEMORY for name in objectives):
+    chosen = effort_of(effort, fields)
+    objectives = tuple(dict.fromkeys((criterion, *(name for name in bounds if name != EXECUTED))))
+    if not metrics_of(objectives):
         objectives += ("energy",)  # of equally small memories the one with the least energy; our choice
     if not set(MEMORY) & set(objectives):
         objectives += ("capacity",)
+    if EXECUTED in bounds and EXECUTED not in objectives:
+        objectives += (EXECUTED,)  # the last to break ties: the largest memory always runs a little faster
     shared = machine_of(machine, fields)
     whole = over_space(
         networks, space, machine=shared, metric=metrics_of(objectives)[0], weights=weights, tile_rule=tile_rule,
@@ -97,25 +103,17 @@ def minimize(
     )  # fmt: skip
     keep = kept_or_not(keep, shared)
     wider: Problem | None = whole
-    with helped(effort_of(effort, fields)):
+    with helped(chosen):
         while wider is not None:
             question = front_question(wider, effort, fields)
             problem, question = question.problem, replace(question, problem=_narrowed(question.problem, bounds))
             judge = Judge(Plane(question.problem, objectives), criterion, bounds)
             asked = replace(question, problem=replace(question.problem, keep=keep))
-            limited = _minimized(question, asked, judge)
-            has_tiles = len(metrics_of(judge.plane.names)) > 1  # chosen by each metric, of which the samples have one
-            if (keep == "auto" or has_tiles) and limited.status != "stopped" and limited.nearest is not None:
-                limited = _solved(asked, judge, limited)
-            if limited.status != "stopped" and limited.nearest is not None:
-                try:
-                    chosen = effort_of(effort, fields)
-                    limited, others = _with_answers(asked, judge, limited, chosen)
-                    limited = settled_limits(asked, judge, limited, others)
-                    if not others and limited.second is not None and limited.second.status != "optimal":
-                        limited = settled_limits(asked, judge, limited, _answers(asked, judge, limited, chosen))
-                except KeyboardInterrupt:
-                    limited = replace(limited, status="stopped")
+            limited = (
+                _on_sums(question, asked, judge, chosen)
+                if EXECUTED not in objectives
+                else least_executed(asked, judge, chosen, partial(_on_sums, question, asked, _of_sums(judge), chosen))
+            )
             if limited.status == "stopped":
                 raise Interrupted(replace(limited, space=kinds_of_plans(shared, keep), searched=problem.space))
             nearest = limited.nearest
@@ -124,6 +122,37 @@ def minimize(
     return replace(
         limited, space=kinds_of_plans(shared, keep), searched=problem.space, edges=edges(problem, met)
     )  # fmt: skip
+
+
+def _on_sums(question: Question, asked: Question, judge: Judge, effort: Effort) -> Limited:
+    """Return the answer where all criteria add up over subgraphs; asked: with what may be kept."""
+    limited = _minimized(question, asked, judge)
+    has_tiles = len(metrics_of(judge.plane.names)) > 1  # chosen by each metric, of which the samples have one
+    if (asked.problem.keep == "auto" or has_tiles) and limited.status != "stopped" and limited.nearest is not None:
+        limited = _solved(asked, judge, limited)
+    if limited.status == "stopped" or limited.nearest is None:
+        return limited
+    try:
+        limited, others = _with_answers(asked, judge, limited, effort)
+        limited = settled_limits(asked, judge, limited, others)
+        if not others and limited.second is not None and limited.second.status != "optimal":
+            limited = settled_limits(asked, judge, limited, _answers(asked, judge, limited, effort))
+    except KeyboardInterrupt:
+        return replace(limited, status="stopped")
+    return limited
+
+
+def _of_sums(judge: Judge) -> Judge:
+    """Return the judge without what is executed; of capacities at most the largest."""
+    names = [name for name in judge.plane.names if name != EXECUTED]
+    limits = {name: most for name, most in judge.limits.items() if name != EXECUTED}
+    if not limits:
+        problem = judge.plane.problem
+        limits["capacity"] = max(
+            of_memory("capacity", judge.plane.machine(each), problem.objective) for each in problem.memories
+        )
+    plane = Plane(judge.plane.problem, tuple(dict.fromkeys([*names, *limits])))
+    return Judge(plane, plane.names[0], limits)
 
 
 def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
@@ -174,7 +203,7 @@ def check_limits(criterion: str, limits: Mapping[str, float]) -> dict[str, float
         check_criterion("limits", name)
         if isinstance(bound, bool) or not isinstance(bound, (int, float)) or not 0 < bound < math.inf:
             raise ValueError(f"the limit of {name} must be a finite number above 0, got {bound!r}")
-    return {of_a_sum(name): float(bound) for name, bound in limits.items()}
+    return {name: float(bound) for name, bound in limits.items()}
 
 
 def _narrowed(problem: Problem, limits: Mapping[str, float]) -> Problem:

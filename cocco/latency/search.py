@@ -60,10 +60,13 @@ class Search:
                 if again is not None:
                     self.found.append(self.simulate(chunks, again))
 
-    def improve(self) -> None:
-        """Change the best plans until the budget is spent, or one takes no longer than any plan must."""
+    def improve(self, key: Callable[[Found], float] | None = None) -> None:
+        """Change the best plans until the budget is spent, or one takes no longer than any plan must.
+
+        key: by which plans are the best to start from; the fastest without.
+        """
         best_of: dict[tuple[Group, ...], Found] = {}
-        for found in sorted(self.found):
+        for found in sorted(self.found) if key is None else sorted(self.found, key=key):
             best_of.setdefault(found.draft.groups, found)
         starts = list(best_of.values())[:STARTS]
         for i, best in enumerate(starts):

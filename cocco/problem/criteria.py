@@ -81,6 +81,7 @@ CRITERIA = {
 }
 METRICS: tuple[Metric, ...] = get_args(Metric)  #: what a partition decides: Formula 1
 MEMORY = ("capacity", "area", "leakage")  #: what the memory alone decides
+EXECUTED = "latency"  #: what is no sum over subgraphs
 
 
 def check_objectives(objectives: Sequence[str]) -> tuple[str, ...]:
@@ -109,13 +110,13 @@ def check_criterion(what: str, name: object) -> None:
 
 
 def of_a_sum(name: str) -> str:
-    """Return a criterion that adds up over subgraphs: of fronts and limits, latency is the paper's sum."""
-    return "latency-sum" if name == "latency" else name
+    """Return a criterion that adds up over subgraphs: of fronts and chips, latency is the paper's sum."""
+    return "latency-sum" if name == EXECUTED else name
 
 
 def metric_of(name: str) -> Metric | None:
-    """Return the metric that a criterion is computed from, None for those of the memory alone."""
-    return None if name in MEMORY else "ema" if name == "bandwidth" else cast(Metric, name)
+    """Return the metric that a criterion is computed from, None for those of the memory alone and what is executed."""
+    return None if name in (*MEMORY, EXECUTED) else "ema" if name == "bandwidth" else cast(Metric, name)
 
 
 def metrics_of(names: Sequence[str]) -> list[Metric]:

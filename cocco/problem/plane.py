@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cocco.problem.criteria import CRITERIA, MEMORY, metric_of
+from cocco.problem.criteria import CRITERIA, EXECUTED, MEMORY, metric_of
 from cocco.problem.floor import floor_of
 from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem, in_memory
@@ -65,16 +65,21 @@ class Plane:
             found.append(float(self._of_metric(name, np.array([value]))[0]))
         return tuple(found)
 
-    def least(self, machine: Accelerator, totals: Sequence[Totals]) -> tuple[float, ...]:
-        """Return lower bounds of the criteria on this memory, from lower bounds of totals, one per network."""
+    def least(self, machine: Accelerator, totals: Sequence[Totals], executed: float = 0.0) -> tuple[float, ...]:
+        """Return lower bounds of the criteria on this memory, from lower bounds of totals, one per network.
+
+        executed: a lower bound of the latency that is executed.
+        """
         found = []
         for name in self.names:
             metric = metric_of(name)
-            if metric is None:
+            if name == EXECUTED:
+                found.append(executed)
+            elif metric is None:
                 found.append(of_memory(name, machine, self.problem.objective))
-                continue
-            value = replace(self.problem.objective, metric=metric).value(totals, floor_of(machine))
-            found.append(float(self._of_metric(name, np.array([value]))[0]))
+            else:
+                value = replace(self.problem.objective, metric=metric).value(totals, floor_of(machine))
+                found.append(float(self._of_metric(name, np.array([value]))[0]))
         return tuple(found)
 
     def _of_metric(self, name: str, values: np.ndarray) -> np.ndarray:

@@ -62,12 +62,24 @@ def test_pareto_of_two_networks_says_its_front_in_a_table():
 
 def test_the_least_capacity_under_a_latency(tmp_path: Path):
     arguments = ("explore", "vgg16", "--range", "256KB:1MB:64KB", "--samples", 400, "--minimize", "capacity")
-    content = answer(cocco(*arguments, "--limit", "latency=24000000", "-o", tmp_path / "out", "--json"))
+    content = answer(cocco(*arguments, "--limit", "latency-sum=24000000", "-o", tmp_path / "out", "--json"))
     assert content["latency_cycles"] == content["totals"]["latency_cycles"] <= 24e6
     assert content["capacity_bytes"] == content["shared_buffer_bytes"] == content["lower_bound"]
     assert (content["status"], content["limits"]) == ("optimal", {"latency_cycles": 24e6})
     assert {path.name for path in (tmp_path / "out").iterdir()} == FILES
     assert os.listdir(tmp_path / "out" / "partitions") == ["1.json"]
+
+
+def test_the_least_capacity_under_a_latency_that_is_executed(tmp_path: Path):
+    arguments = ("explore", "vgg16", "--range", "256KB:1MB:256KB", "--samples", 400, "--minimize", "capacity")
+    content = answer(cocco(*arguments, "--limit", "latency=24ms", "-o", tmp_path / "out", "--json"))
+    assert content["latency_executed_cycles"] == content["totals"]["latency_executed_cycles"] <= 24e6
+    assert content["limits"] == {"latency_executed_cycles": 24e6}
+    assert content["lower_bound"] <= content["capacity_bytes"] == content["shared_buffer_bytes"]
+    again = answer(cocco("evaluate", tmp_path / "out", "--json"))
+    assert again["totals"] == content["totals"]
+    text = cocco(*arguments, "--limit", "latency=24ms").stdout
+    assert "the least capacity with latency at most 24 ms." in text
 
 
 def test_units_of_limits_are_understood():
@@ -89,12 +101,12 @@ def test_units_of_limits_are_understood():
 
 def test_limits_that_nothing_keeps_are_an_answer_with_the_nearest():
     arguments = ("explore", "vgg16", "--range", "1MB:2MB:512KB", "--samples", 100, "--minimize", "energy")
-    arguments += ("--limit", "latency=1000")
+    arguments += ("--limit", "latency-sum=1000")
     content = answer(cocco(*arguments, "--json"), 1)
     assert content["status"] == "infeasible" and content["nearest"]["latency_cycles"] > 1000
     finished = cocco(*arguments)
     assert finished.returncode == 1
-    assert "No memory keeps latency-sum at most 1,000 cycles, proved" in finished.stdout
+    assert "No memory keeps latency-sum at most 1 us, proved" in finished.stdout
 
 
 @pytest.mark.slow

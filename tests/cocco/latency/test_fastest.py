@@ -107,7 +107,7 @@ def test_other_methods_are_of_other_metrics():
 def test_ctrl_c_leaves_the_best_so_far(monkeypatch):
     from cocco.latency.search import Search
 
-    def stopped(search):
+    def stopped(*_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Search, "improve", stopped)

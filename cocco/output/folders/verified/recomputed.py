@@ -93,7 +93,10 @@ class WorkedOut:
             return {"front": [self._point(*each) for each in enumerate(self.result.items("front"), 1)]}
         if "nearest" in self.result.content and "machines" not in self.result.content:
             nearest, limits = self._point(1, self.result.inner("nearest"), 1), self.settings.get("limits", dict)
-            factors = [nearest[CRITERIA[of_a_sum(name)].column] / most for name, most in limits.items()]
+            columns = {
+                name: CRITERIA[name if CRITERIA[name].column in nearest else of_a_sum(name)].column for name in limits
+            }
+            factors = [nearest[columns[name]] / most for name, most in limits.items()]
             return {"nearest": nearest, "excess": max(factors)}
         if not self._plans:
             return {}

@@ -12,6 +12,7 @@ from cocco.output.text.plans.hardware import buffers, machine
 from cocco.output.text.searches.ranges import edges_text
 from cocco.output.text.searches.search import among_text, any_schedule_text, no_plan_text, second_text
 from cocco.problem.criteria import CRITERIA
+from simulator.units import CYCLES, TIME
 
 
 def front_text(front: Front, exchange: str | None = None) -> str:
@@ -51,7 +52,8 @@ def limited_text(limited: Limited) -> str:
     """Return the memory that minimizes the requested criterion, or how close to the limits one comes."""
     if limited.nearest is None:
         return no_plan_text(limited.lacking, limited.status)
-    limits = " and ".join(f"{name} at most {shown(name, bound)}" for name, bound in limited.limits.items())
+    clock = limited.nearest.accelerator.technology.clock_ghz
+    limits = " and ".join(f"{name} at most {shown(name, bound, clock)}" for name, bound in limited.limits.items())
     if limited.best is None:
         proved = ", proved" if limited.status == "infeasible" else ", as far as the search went"
         worst = "" if len(limited.limits) == 1 else "worst "
@@ -69,7 +71,7 @@ def limited_text(limited: Limited) -> str:
         quality = "  lower bound   unknown"
     else:
         gap = 100 * (value - limited.lower_bound) / value
-        quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound)}; the gap is {gap:.2f} %"
+        quality = f"  lower bound   {shown(limited.minimize, limited.lower_bound, clock)}; the gap is {gap:.2f} %"
     quality += "\n" + second_text(limited.second, 16) if limited.second is not None else ""
     quality += "\n" + among_text(limited.space, limited.best.accelerator, 16)
     quality += "".join("\n" + any_schedule_text(each, len(limited.networks) > 1) for each in limited.best.evaluations)
@@ -96,13 +98,17 @@ def placing_text(point: FrontPoint) -> list[str]:
     return found
 
 
-def shown(name: str, value: float) -> str:
-    """Return a criterion in the unit that people read it in, rounded."""
-    unit = CRITERIA[name].quantity.unit(value)
+def shown(name: str, value: float, clock_ghz: float | None = None) -> str:
+    """Return a criterion in the unit that people read it in, rounded; with a clock, cycles as time."""
+    quantity = CRITERIA[name].quantity
+    if quantity is CYCLES and clock_ghz is not None:
+        quantity, value = TIME, value / clock_ghz
+    unit = quantity.unit(value)
     number = unit.number(value)
     return f"{number.rstrip('0').rstrip('.') if '.' in number else number} {unit.name}"
 
 
 def _point(point: FrontPoint, objectives: Sequence[str]) -> str:
-    values = ", ".join(f"{name} {shown(name, value)}" for name, value in zip(objectives, point.values))
+    clock = point.accelerator.technology.clock_ghz
+    values = ", ".join(f"{name} {shown(name, value, clock)}" for name, value in zip(objectives, point.values))
     return f"{buffers(point.accelerator)}{machine(point.accelerator)} ({values})"
