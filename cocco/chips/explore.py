@@ -23,7 +23,7 @@ from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import answered
 from cocco.exploration.limits import minimize
 from cocco.exploration.question.question import Question, question_of
-from cocco.exploration.settled import settled
+from cocco.exploration.ties.settled import settled
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import of_a_sum
 from cocco.problem.names import ChipMethod, Keep

@@ -270,7 +270,7 @@ def answered(
 
 def tied(question: Question, result: Result, effort: Effort, slack: float = 0.0) -> Result:
     """Return the plans of the least energy among those that cost as little as an answer, or within a slack."""
-    from cocco.exploration.settled import settled
+    from cocco.exploration.ties.settled import settled
 
     memory = question.problem.memory_of(result.accelerator)
     thrifty = lambda: answer_in(question, memory, "energy", effort)  # noqa: E731

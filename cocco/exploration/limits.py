@@ -31,7 +31,7 @@ from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
 from cocco.exploration.searching.limits import searched_points
-from cocco.exploration.settled import settled_limits
+from cocco.exploration.ties.settled import settled_limits
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import EXECUTED, MEMORY, check_criterion, metrics_of
 from cocco.problem.names import Keep, Metric

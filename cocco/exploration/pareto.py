@@ -22,7 +22,7 @@ from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
-from cocco.exploration.settled import settled_points
+from cocco.exploration.ties.settled import settled_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
 from cocco.problem.names import FrontMethod, Keep

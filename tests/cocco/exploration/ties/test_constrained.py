@@ -6,8 +6,8 @@ import pytest
 
 from cocco.effort.effort import Effort
 from cocco.effort.settings import Settings
-from cocco.exploration.constrained import least_of_all, least_within, plans_of
 from cocco.exploration.question.question import Question, question_of
+from cocco.exploration.ties.constrained import least_of_all, least_within, plans_of
 from cocco.problem.problem import on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from simulator.accelerator import Accelerator

@@ -71,7 +71,7 @@ def test_under_limits_the_rest_is_least_among_the_optima(what, times):
 @pytest.mark.parametrize("keep", ["none", "auto"])
 def test_under_limits_no_answer_for_one_metric_is_better(limited, keep, monkeypatch):
     """Where no proof of the limits gets anywhere, what `partition` answers still counts."""
-    for room in ("memories.limits", "constrained"):
+    for room in ("memories.limits", "ties.constrained"):
         monkeypatch.setattr(f"cocco.exploration.{room}.PROOF_STEPS", dict.fromkeys(("auto", "none"), (1, 1, None)))
     size = 3072
     answers = [
@@ -90,8 +90,8 @@ def test_under_limits_no_answer_for_one_metric_is_better(limited, keep, monkeypa
 @pytest.mark.parametrize("metric", ["ema", "latency-sum"])
 def test_with_a_slack_the_answer_for_energy_counts(metric, monkeypatch):
     """Where prices find nothing, the plan of the least energy is taken if it is within the slack."""
-    monkeypatch.setattr("cocco.exploration.constrained.PROOF_STEPS", {"auto": (1, 1, None)})
-    monkeypatch.setattr("cocco.exploration.constrained._Search.walk", lambda self, best, beyond: best)
+    monkeypatch.setattr("cocco.exploration.ties.constrained.PROOF_STEPS", {"auto": (1, 1, None)})
+    monkeypatch.setattr("cocco.exploration.ties.constrained._Search.walk", lambda self, best, beyond: best)
     chip = Accelerator(shared_buffer=3072)
     thrifty = cocco.partition(SKIP, chip, metric="energy", samples=200).evaluation
     found = cocco.partition(SKIP, chip, metric=metric, slack=1.0, samples=200)

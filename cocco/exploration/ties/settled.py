@@ -23,13 +23,13 @@ from cocco.exploration.answers.lacking import Moved
 from cocco.exploration.answers.limited import Limited
 from cocco.exploration.answers.result import Result
 from cocco.exploration.answers.second import Second
-from cocco.exploration.constrained import Bounds, Constrained, Plans, budget, least_of_all, plans_of
 from cocco.exploration.memories.limits import Judge, bounds_of
 from cocco.exploration.memories.solved import Memories, StepBudget, given_in, value_of
 from cocco.exploration.placing.cheapest import placed_plan
 from cocco.exploration.placing.proof import FAR_ABOVE
 from cocco.exploration.placing.repair import repaired_plans
 from cocco.exploration.question.question import Question
+from cocco.exploration.ties.constrained import Bounds, Constrained, Plans, budget, least_of_all, plans_of
 from cocco.problem.criteria import metric_of
 from cocco.problem.names import Metric
 from cocco.problem.plane import Plane

@@ -1,0 +1,1 @@
+"""Ties: of plans that cost as little, the one that takes the least energy."""
