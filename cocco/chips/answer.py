@@ -21,6 +21,7 @@ from cocco.exploration.answers.front import buffer_bytes, of_networks
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
+from simulator.units import TIME
 
 if TYPE_CHECKING:
     import pandas
@@ -196,6 +197,12 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
     if any(len(sizes) > 1 and size in (sizes[0], sizes[-1]) for sizes, size in
            zip(search.chips[best.chip].buffers.values(), best.sizes)):  # fmt: skip
         found.append("the memory is the end of its range")
+    if "latency" in question.limited and best.answer is not None:
+        clock = best.accelerator.technology.clock_ghz
+        late = [each for each in best.answer.evaluations if each.latency_executed_cycles > each.latency_cycles]
+        runs = ", ".join(f"{each.network} takes {TIME.text(each.latency_executed_cycles / clock)}" for each in late)
+        if late:
+            found.append(f"limits and rates here are of the paper's sum over subgraphs; as it is executed {runs}")
     return tuple(found)
 
 

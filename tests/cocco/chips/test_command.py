@@ -73,6 +73,7 @@ def test_limits_and_rates_are_printed(other):
     run = cocco("explore", "vgg16", other, *AXES, "--logic", "nvdla", *SPACE, "--rate",
                 f"vgg16=5fps,{other}=10fps", "--limit", "area=6mm2", "--limit", "vgg16.latency=40ms")  # fmt: skip
     assert run.returncode == 0 and "mW on average, busy" in run.stdout and "optimum         proved" in run.stdout
+    assert "of the paper's sum over subgraphs; as it is executed vgg16 takes" in run.stdout.replace("\n", " ")
 
 
 def test_what_nothing_keeps_is_infeasible_with_the_nearest():
