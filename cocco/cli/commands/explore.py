@@ -103,8 +103,8 @@ def _add_limits(parser: Parser) -> None:
     group = parser.add_argument_group("limits: in place of alpha")
     group.add_argument(
         "--minimize", metavar="WHAT",
-        help="capacity, energy, ema, latency (as it is executed), latency-sum (the paper's), area, leakage or bandwidth: "
-        "the least of it that keeps every --limit",
+        help="capacity, energy, ema, latency (as it is executed), latency-sum (the paper's), area, leakage or "
+        "bandwidth: the least of it that keeps every --limit",
     )  # fmt: skip
     group.add_argument(
         "--limit", type=values.limit, action="append", metavar="WHAT=MOST", dest="limits",
