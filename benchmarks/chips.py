@@ -1,9 +1,12 @@
 """Which chip to build: one question over all machines against a search for each, by answers and user CPU seconds.
 
     python -m benchmarks.chips NETWORK ... [--machines N] [--alone N] [--worth 0.5mJ/mm2] [--keep auto] [--seed 0]
+                               [--limit area=4] [--limit latency=5e6]
 
 Machines are the 216 of docs/chips.md, or as many of them as --machines says, drawn by the seed; of these --alone are
-searched by themselves, too (by default all). A search by itself knows what a mm2 is worth from its smallest
+searched by themselves, too (by default all). vgg16+resnet50 are two networks on one chip. Under limits (mm2; cycles of
+the paper's sum) and for two networks a machine by itself is the same question with that machine alone; else it is
+`cocco.explore`. Such a search knows what a mm2 is worth from its smallest
 memory to its largest only; what it answers is judged by the area of the whole chip. Each side is measured in a process
 of its own. "equal": the cheapest of them is the answer, machine and cost; a row is WRONG where a machine has a plan
 below its bound, or the answer costs more than one of them.
@@ -27,6 +30,7 @@ from cocco.problem.names import Keep
 from experiments.tables import markdown
 from simulator import KiB, Machine, Technology
 from simulator.chip.logic import NVDLA
+from workloads.network.network import Network
 
 PRODUCT: dict[str, Sequence[Any]] = {
     "pe": [(4, 4), (4, 8), (8, 8)], "lanes": [(8, 8), (16, 16)], "cores": [1, 2, 4], "dram": ["lpddr5", "hbm2e"],
@@ -34,6 +38,7 @@ PRODUCT: dict[str, Sequence[Any]] = {
 }  # fmt: skip
 MACHINE = Machine(technology=Technology(logic=NVDLA))
 SAME = 1e-9  #: of a cost
+OF = Axes.chips
 
 
 class Case(NamedTuple):
@@ -44,21 +49,24 @@ class Case(NamedTuple):
     alone: tuple[int, ...]
     worth: str
     keep: Keep
+    limits: dict[str, float]
+
+    @property
+    def networks(self) -> list[Network]:
+        return [workloads.load(name) for name in self.network.split("+")]
 
     def chips(self, which: Sequence[int]) -> list[Chip]:
         """Return machines of the product."""
-        every, _ = Axes(PRODUCT).chips(MACHINE, cocco.SharedBuffer())
+        every, _ = OF(Axes(PRODUCT), MACHINE, cocco.SharedBuffer())
         return [every[i] for i in which]
 
 
 def together(case: Case) -> dict[str, Any]:
     """Return the answer of one question over all machines of a row."""
-    from cocco.chips import axes
-
-    chips, of = case.chips(case.machines), axes.Axes.chips
-    axes.Axes.chips = lambda self, machine, space: (chips, of(self, machine, space)[1])  # type: ignore[method-assign]
+    chips, of = case.chips(case.machines), OF
+    Axes.chips = lambda self, machine, space: (chips, of(self, machine, space)[1])  # type: ignore[method-assign]
     found = cocco.explore_chips(
-        workloads.load(case.network), PRODUCT, machine=MACHINE, exchange=case.worth, keep=case.keep
+        case.networks, PRODUCT, machine=MACHINE, exchange=case.worth, keep=case.keep, limits=case.limits
     )
     return found.to_json()
 
@@ -75,9 +83,15 @@ class Single(NamedTuple):
 def alone(case: Case) -> list[Single]:
     """Return the answer of each machine by itself, where there is one."""
     found = []
-    for chip in case.chips(case.alone):
+    for i, chip in zip(case.alone, case.chips(case.alone)):
+        if case.limits or len(case.networks) > 1:
+            answer = together(case._replace(machines=(i,)))
+            if answer["cost"] is not None:
+                size = answer["shared_buffer_bytes"] / KiB
+                found.append(Single(tuple(chip.texts.values()), answer["status"], answer["cost"], size))
+            continue
         one = cocco.explore(
-            workloads.load(case.network), machine=chip.machine, exchange=case.worth, keep=case.keep, ranges=False,
+            case.networks, machine=chip.machine, exchange=case.worth, keep=case.keep, ranges=False,
             space=cocco.SharedBuffer(),
         )  # fmt: skip
         if one.plans:
@@ -111,6 +125,8 @@ def row(case: Case) -> list[str]:
     if not singles:
         return [*found, "", "", "", ""]
     each = second / len(case.alone)
+    if answer["cost"] is None or not singles:
+        return [*found, f"{len(singles)}, 0", f"{second:.1f}", "", "WRONG" if singles else "equal: none"]
     least = min(singles, key=lambda one: one.cost)
     is_wrong = answer["cost"] > least.cost * (1 + SAME) or any(
         rows[one.axes]["bound"] is not None and one.cost < rows[one.axes]["bound"] * (1 - SAME) for one in singles
@@ -130,12 +146,14 @@ def main() -> None:
     parser.add_argument("--alone", type=int)
     parser.add_argument("--worth", default="0.5mJ/mm2")
     parser.add_argument("--keep", default="none", choices=("none", "auto"))
+    parser.add_argument("--limit", action="append", default=[], metavar="WHAT=MOST")
     parser.add_argument("--seed", type=int, default=0)
     asked = parser.parse_args()
     rng = random.Random(asked.seed)
     machines = sorted(rng.sample(range(216), asked.machines))
     alone = machines if asked.alone is None else sorted(rng.sample(machines, asked.alone))
-    cases = [Case(name, tuple(machines), tuple(alone), asked.worth, asked.keep) for name in asked.networks]
+    limits = {name: float(most) for name, _, most in (each.partition("=") for each in asked.limit)}
+    cases = [Case(name, tuple(machines), tuple(alone), asked.worth, asked.keep, limits) for name in asked.networks]
     header = ["network", "machines", "chip", "mJ", "gap", "verdicts", "one question, CPU s", "alone, proved",
               "CPU s", "times as long", "the cheapest alone"]  # fmt: skip
     print(markdown(header, [row(case) for case in cases]), flush=True)
