@@ -12,7 +12,8 @@ from simulator import Accelerator
 from simulator.evaluation import Evaluation
 
 COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
-NETWORKS = ("resnet50", "googlenet", "nasnet", "vgg16", "transformer", "gpt")
+NETWORKS = ("resnet50", "googlenet", "densenet121", "vgg16", "transformer", "gpt")
+UNPROVED = ("nasnet",)  #: of which hardly anything is proved, so the answer of one search may beat that of another
 SIZES = (256, 512, 1024, 2048)  #: KB
 DRAWN = 4  #: limits of each network and size
 EFFORTS = {"nasnet": cocco.Effort(samples=300, level="quick")}  #: smaller where a quick one takes a quarter of an hour
@@ -41,9 +42,12 @@ def beaten(each: Evaluation, names: list[str], others: list[Evaluation]) -> list
     ]  # fmt: skip
 
 
+XFAIL = [pytest.param(name, marks=pytest.mark.xfail(reason="a bank of answers is missing")) for name in UNPROVED]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("name", [*NETWORKS, *XFAIL])
 def test_no_known_plan_beats_an_answer(name, size):
     network, draws = workloads.load(name), random.Random(f"{name} {size}")
     known = known_plans(network, Accelerator(shared_buffer=size * 2**10))
