@@ -1,12 +1,12 @@
-"""The size and order of the house in numbers: `python docs/measures.py` prints them.
+"""The size and order of the house in numbers: `python docs/measures.py [FOLDER]`.
 
 Of another commit: `git worktree add ../other COMMIT && python docs/measures.py ../other`.
 """
 
 from __future__ import annotations
 
+import argparse
 import ast
-import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -55,5 +55,7 @@ def _constants(tree: ast.Module) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    for what, found in measures(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", nargs="?", type=Path, default=ROOT, help="a checkout; this one without")
+    for what, found in measures(parser.parse_args().folder):
         print(f"{what}: {found}")

@@ -4,8 +4,9 @@ What is bounded gets a price (Everett, 1963, "Generalized Lagrange multiplier me
 plus price times what is bounded. No other plan beats the optimum in both, and its cost minus price times bound is a
 lower bound for all plans that keep it. The price is that at which the best plan within the bound and the one beyond it
 cost the same; it is right once no plan costs less. Tiles and loop orders are chosen by one metric for a whole plan, so
-all are tried, that of the question and the one that is minimized first. Where the exact search gives up, windows of the
-plan are searched again, or the order of its layers, with the price (our choices); that proves nothing.
+the exact search tries those of all metrics, the question's and the minimized one first. Where it gives up, windows of
+the plan are searched again, or the order of its layers, with the price and the tiles of these two; that proves nothing
+(our choices).
 """
 
 from __future__ import annotations
