@@ -201,8 +201,10 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
         clock = best.accelerator.technology.clock_ghz
         late = [each for each in best.answer.evaluations if each.latency_executed_cycles > each.latency_cycles]
         runs = ", ".join(f"{each.network} takes {TIME.text(each.latency_executed_cycles / clock)}" for each in late)
+        load = 0.0 if question.rates is None else _executed_load(question, best.accelerator, best.answer.evaluations)
+        busy = f", busy {100 * load:.1f} % of the time{': the rates are NOT kept' if load > 1 else ''}" if load else ""
         if late:
-            found.append(f"limits and rates here are of the paper's sum over subgraphs; as it is executed {runs}")
+            found.append(f"limits and rates here are of the paper's sum over subgraphs; as it is executed {runs}{busy}")
     return tuple(found)
 
 
@@ -213,8 +215,16 @@ def judged_json(question: ChipQuestion, accelerator: Accelerator, found: Sequenc
     if question.rates is None:
         return content
     power = question.power_mw(accelerator, found)
-    load = question.load(accelerator, [each.latency_cycles for each in found])
-    return content | {"power_mw": power, "load": load, "rates_per_s": list(question.rates or ()), "idle": question.idle}
+    loads = {
+        "load": question.load(accelerator, [each.latency_cycles for each in found]),
+        "load_executed": _executed_load(question, accelerator, found),
+    }
+    return content | {"power_mw": power, **loads, "rates_per_s": list(question.rates), "idle": question.idle}
+
+
+def _executed_load(question: ChipQuestion, accelerator: Accelerator, found: Sequence[Evaluation]) -> float:
+    """Return the share of the time in which the chip works at the rates, as its plans are executed."""
+    return question.load(accelerator, [each.latency_executed_cycles for each in found])
 
 
 def _finite(value: float) -> float | None:
