@@ -204,7 +204,7 @@ def test_ctrl_c_raises_with_the_best_so_far(monkeypatch, where):
         raise KeyboardInterrupt
 
     if where != "searched":
-        monkeypatch.setattr(f"cocco.exploration.limits.{where}", stop)
+        monkeypatch.setattr(f"cocco.exploration.sums.{where}", stop)
     question = {"space": SPACE, "samples": 300, "progress": stop if where == "searched" else None}
     with pytest.raises(cocco.Interrupted) as stopped:
         cocco.minimize(chain(4), "energy", {"capacity": 10_000}, **question)
