@@ -120,6 +120,13 @@ def undrawn() -> Iterator[None]:
 
 
 @pytest.fixture
+def unoptimized(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs are built without -O2, which takes four times as long as all else: for small programs."""
+    monkeypatch.setenv("MAKEFLAGS", "e")
+    monkeypatch.setenv("CFLAGS", "-std=c11 -Wall -Wextra -Werror")
+
+
+@pytest.fixture
 def with_pictures() -> Iterator[None]:
     """Pictures are drawn all the same."""
     with patch.object(saving, "write_picture", DRAWN):
