@@ -31,7 +31,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 DOCTESTS = [block for block in blocks("python") if ">>>" in block.text]
 SCRIPTS = [block for block in blocks("python") if ">>>" not in block.text]
-MOST_SAMPLES = 100  #: of a search in a script that is only shown to run
+MOST_SAMPLES = 30  #: of a search in a script that is only shown to run
 
 
 @pytest.fixture
