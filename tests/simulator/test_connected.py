@@ -31,7 +31,7 @@ def test_the_branches_of_a_concatenation_are_joined_and_those_of_a_sum_are_not()
     assert connected_parts(branches("add"), [0, 1]) == [[0], [1]]
 
 
-@each_seed(10, 30)
+@each_seed(20, 30)
 def test_parts_are_those_of_the_definition(seed):
     """Each part is connected, and no two parts together are, of every third layer of a random graph and of all."""
     network = random_network(seed, 10, whole=seed % 2 == 1)

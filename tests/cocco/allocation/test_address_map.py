@@ -62,7 +62,7 @@ def test_no_map_where_the_bytes_do_not_fit():
     assert address_map(network, Partition.from_groups(network, [["n0", "n1"]]), Accelerator(shared_buffer=60)) is None
 
 
-@each_seed(10, 40)
+@each_seed(20, 40)
 def test_maps_reach_their_lower_bound_and_pass_the_judge(seed: int):
     """Without fragmentation, streamed layers included: docs/allocation.md says why it must be so."""
     network = random_network(seed)

@@ -115,7 +115,7 @@ def test_both_engines_give_the_same_bytes(samples, objectives):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@each_seed(10, 24)
+@each_seed(20, 24)
 def test_both_engines_price_the_same_genomes_alike(seed):
     """What does not fit into the smallest memory is split by the same random numbers."""
     problem, settings = random_twin(seed), Settings(population=24, elite=3)

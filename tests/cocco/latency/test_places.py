@@ -104,7 +104,7 @@ def test_a_kept_tensor_whose_place_ends_before_its_last_reader_has_run(case):
     lie(case, "kept", "have no place from", stop=lambda one, _: one["start"] + 1)
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_drawn_plans_in_little_more_than_their_largest_step(seed):
     """Every pair of rooms is compared, too, and the plan with what it says on `ahead` has the same run."""
     rng = random.Random(seed)

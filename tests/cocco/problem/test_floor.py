@@ -53,7 +53,7 @@ def least(problem: Problem) -> float:
     return best
 
 
-@each_seed(10, 40)
+@each_seed(20, 40)
 def test_no_partition_in_any_memory_undercuts_the_bound(seed):
     problem = chosen(seed)
     assert lower_bound(problem) <= least(problem) * (1 + 1e-12)

@@ -65,7 +65,7 @@ def test_small_layers_take_the_turns_of_an_array_that_runs(seed):
     assert array_cycles(work, technology) == run_array(work, technology)
 
 
-@each_seed(50, 200)
+@each_seed(100, 200)
 def test_the_closed_form_says_the_same(seed):
     rng = random.Random(seed)
     network = random_layer(rng)

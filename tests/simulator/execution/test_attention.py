@@ -38,7 +38,7 @@ def test_products_run_as_the_closed_forms_say(seed):
             assert found.activation_bytes == plan.activation_bytes
 
 
-@each_seed(10, 40)
+@each_seed(20, 40)
 def test_every_order_counts_rows_that_are_on_chip(seed):
     """The cache, the new rows, both or neither stay: every order in every size, against the count."""
     rng = random.Random(seed)
@@ -59,7 +59,7 @@ def test_values_run_beside_rows_that_are_on_chip():
     assert sum(run_odd(random.Random(seed), random_attention_product, (1, 2)) for seed in range(700)) > 200
 
 
-@each_seed(37, 150)
+@each_seed(75, 150)
 def test_every_number_of_a_product_is_what_is_counted(seed):
     rng = random.Random(seed)
     layer_with_tensors_on_chip(random_attention_product(rng), rng)

@@ -45,7 +45,7 @@ def layer_is_counted(seed, make):
     return runs
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_every_number_of_a_plan_is_what_is_counted(seed):
     rng = random.Random(seed)
     network = random_decoder(rng) if seed % 3 == 0 else random_network(seed, whole=seed % 2 == 1)
@@ -70,7 +70,7 @@ def test_weights_of_4_bits_halve_what_a_decode_step_moves_of_them():
     assert verify(network, plan, chip).verified
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_weights_of_experts_in_use_are_loaded_and_counted(seed):
     rng = random.Random(seed)
     b = workloads.Builder("experts")

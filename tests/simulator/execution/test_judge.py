@@ -187,7 +187,7 @@ def test_every_number_of_what_is_held_is_equal(name):
     assert held >= 9
 
 
-@each_seed(10, 40)
+@each_seed(20, 40)
 def test_every_printed_number_that_is_changed_is_noticed(seed):
     """Latency and the energy terms and sums as well, of a subgraph."""
     found = random_judged(seed)

@@ -98,7 +98,7 @@ def test_what_is_no_size_is_refused(spare: list[int], said: str):
         Partition.from_groups(network, [["one"], ["two"]], spare=spare)
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_a_plan_runs_whatever_may_come_ahead(seed: int):
     """With nothing ahead every run ends; what is held beside a step is at most what the plan says."""
     rng = Random(seed)

@@ -13,7 +13,7 @@ from tests.helpers.parts import each_seed
 from tests.helpers.random_heads import random_question
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_steps_move_what_a_plan_does(seed):
     """Bytes before they are scaled to the plan's, and as many MACs as its layers have."""
     rng = random.Random(seed)

@@ -12,7 +12,7 @@ from simulator.timing.layer.passes import block_rows, rows_poured, tiles_pass
 from tests.helpers.parts import each_seed
 
 
-@each_seed(50, 200)
+@each_seed(100, 200)
 def test_the_sizes_of_a_nest_are_those_of_its_steps(seed):
     rng = random.Random(seed)
     counts = [rng.choice((1, 2, 3, 5)) for _ in range(rng.randint(1, 4))]
@@ -24,7 +24,7 @@ def test_the_sizes_of_a_nest_are_those_of_its_steps(seed):
     assert found == [sum(moved[i : i + together]) for i in range(0, len(moved), together)]
 
 
-@each_seed(50, 200)
+@each_seed(100, 200)
 def test_tiles_and_rows_are_those_that_the_closed_forms_count(seed):
     rng = random.Random(seed)
     axis = Axis(

@@ -24,7 +24,7 @@ def random_kept(seed):
     return (network, plan, batch) if plan.keep and runs else None
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_a_byte_less_than_the_least_capacity_is_too_little(seed):
     found = random_kept(seed)
     if found is None:
@@ -41,7 +41,7 @@ def test_a_byte_less_than_the_least_capacity_is_too_little(seed):
             assert not evaluate(network, plan, Accelerator(**less, batch=batch)).fits
 
 
-@each_seed(15, 60)
+@each_seed(30, 60)
 def test_parts_add_up_to_what_is_priced(seed):
     found = random_kept(seed)
     if found is None:
@@ -84,7 +84,7 @@ def test_the_executed_run_moves_what_is_priced_in_the_memory_there_is(seed):
         assert max(computing, crossing) <= run.cycles <= computing + crossing
 
 
-@each_seed(10, 40)
+@each_seed(20, 40)
 def test_the_trace_has_a_slice_for_each_interval_from_its_first_step_to_the_end_of_its_last(seed):
     found = random_kept(seed)
     if found is None:

@@ -34,7 +34,7 @@ from workloads.network.network import Network
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@each_seed(10, 24)
+@each_seed(20, 24)
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = random_twin(seed)

@@ -74,7 +74,7 @@ def every_loops(layer, tile):
             yield RING, Loops(apart, length, 1, widest, 1, kept)
 
 
-@each_seed(30, 120)
+@each_seed(60, 120)
 def test_no_loops_move_less_than_those_tried(seed):
     """Every tile, number of heads at once, piece and rows that stay."""
     rng = random.Random(seed)
@@ -89,7 +89,7 @@ def test_no_loops_move_less_than_those_tried(seed):
     assert least == (None if plan is None else plan.ema_bytes)
 
 
-@each_seed(37, 150)
+@each_seed(75, 150)
 def test_the_least_room_is_exact(seed):
     rng = random.Random(seed)
     layer = random_question(rng).layer
@@ -115,7 +115,7 @@ def test_what_lies_between_may_not_stay():
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@each_seed(37, 150)
+@each_seed(75, 150)
 def test_both_engines_find_the_same_plan(seed):
     from cocco.search.kernel._model import LoopLayers
 
