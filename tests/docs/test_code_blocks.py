@@ -31,7 +31,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(ROOT), "COLUMNS": "200"}
 DOCTESTS = [block for block in blocks("python") if ">>>" in block.text]
 SCRIPTS = [block for block in blocks("python") if ">>>" not in block.text]
-MOST_SAMPLES = 100  #: of a search in a script that is only shown to run
+MOST_SAMPLES = 30  #: of a search in a script that is only shown to run
 
 
 @pytest.fixture
@@ -91,9 +91,9 @@ def test_a_script_of_a_page_runs(block: Block, tmp_path: Path):
 
 def with_fewer_samples(text: str) -> str:
     """Return a script whose searches take no more than MOST_SAMPLES, of a smaller network in few memories."""
-    text = text.replace('"resnet50"', '"vgg16"').replace(
-        "cocco.SharedBuffer()", "cocco.SharedBuffer(2**20, 2**21, 2**19)"
-    )
+    few = "cocco.SharedBuffer(2**20, 2**21, 2**19)"
+    text = text.replace('"resnet50"', '"vgg16"').replace("cocco.SharedBuffer()", few)
+    text = text.replace('load("vgg16"), **point', f'load("vgg16"), space={few}, **point')
     return re.sub(r'(\bsamples"?[=:] ?)(\d+)', lambda found: f"{found[1]}{min(int(found[2]), MOST_SAMPLES)}", text)
 
 

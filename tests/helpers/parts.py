@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import update_wrapper
+from inspect import signature
 from typing import Any
 
 import pytest
@@ -26,6 +28,30 @@ def few_seeds(few: int, seeds: int | Sequence[int]) -> pytest.MarkDecorator:
     """
     every = range(seeds) if isinstance(seeds, int) else seeds
     return pytest.mark.parametrize("seeds", first_of([every[:few], every], 1))
+
+
+def each_seed(few: int, seeds: int) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Call a test of a `seed` for the first few in every run, in a slow case for all: a case for each takes time.
+
+    What fails says its seed. What the test is given besides is the same for all seeds of a case.
+    """
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        def run(seeds: range, **others: Any) -> None:
+            for seed in seeds:
+                try:
+                    test(seed=seed, **others)
+                except Exception as error:
+                    error.add_note(f"seed {seed}")
+                    raise
+
+        asked = signature(test)
+        names = [each.replace(name="seeds") if each.name == "seed" else each for each in asked.parameters.values()]
+        update_wrapper(run, test).__signature__ = asked.replace(parameters=names)  # type: ignore[attr-defined]
+        del run.__wrapped__  # type: ignore[attr-defined]
+        return few_seeds(few, seeds)(run)
+
+    return decorate
 
 
 def over_seeds(check: Callable[[int], object], first: int, end: int, seeds: int = 100) -> Callable[[range], None]:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 
-def write_tiny(path: Path) -> str:
-    """Write the network and return its path, which `workloads.load` takes as a name."""
+def write_tiny(path: Path, blocks: str = "ab") -> str:
+    """Write the network, or only one of its blocks, and return its path, which `workloads.load` takes as a name."""
     nodes: list[dict[str, Any]] = [{"name": "x", "op": "input", "inputs": [], "out_shape": [1, 16, 32, 32]}]
     last = "x"
-    for block in ("a", "b"):
+    for block in blocks:
         nodes.append(conv(f"{block}1", last, 3))
         nodes.append(conv(f"{block}2", f"{block}1", 3))
         nodes.append(conv(f"{block}0", last, 1))

@@ -10,7 +10,7 @@ from simulator.connected import connected_parts
 from simulator.execution.verify import verify
 from simulator.partition.errors import PartitionError
 from tests.helpers.every_kept_plan import is_connected
-from tests.helpers.parts import few_seeds, in_parts
+from tests.helpers.parts import each_seed, few_seeds, in_parts
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_siblings import parts_of, random_siblings
 from tests.helpers.search_graphs import branches, diamond
@@ -31,7 +31,7 @@ def test_the_branches_of_a_concatenation_are_joined_and_those_of_a_sum_are_not()
     assert connected_parts(branches("add"), [0, 1]) == [[0], [1]]
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(20, 30)
 def test_parts_are_those_of_the_definition(seed):
     """Each part is connected, and no two parts together are, of every third layer of a random graph and of all."""
     network = random_network(seed, 10, whole=seed % 2 == 1)

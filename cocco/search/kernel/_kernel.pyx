@@ -16,6 +16,7 @@ from cpython.exc cimport PyErr_CheckSignals
 from cocco.search.kernel._model cimport *
 from simulator.integers cimport FITS, OVERFLOW, SHORT, ceil_div, floor_div, i64, imax, imin, row_bytes, u64
 
+import mmap
 from itertools import chain
 
 import numpy as np
@@ -438,7 +439,7 @@ cdef class Scratch:
     cdef Bench other
     cdef Row* totals
     cdef Memo memo
-    cdef void* block[6]
+    cdef void* block[4]
     cdef Keeping kept
     cdef Keeping* keeping   # NULL where nothing may stay on chip
     cdef object held        # arrays behind its pointers
@@ -450,27 +451,25 @@ cdef class Scratch:
         self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
         self.block[1] = calloc(40 * n + 2 * (kernel.graph.edges + kernel.graph.sets), sizeof(i64))
         self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
-        self.block[3] = calloc(ENTRIES, sizeof(Entry))
-        self.block[4] = calloc(n, sizeof(Print))
-        self.block[5] = calloc(NEST_PRICES, sizeof(NestPrice))
-        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3], self.block[4], self.block[5]):
+        self.block[3] = calloc(n, sizeof(Print))
+        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3]):
             raise MemoryError("no memory for the kernel's scratch space")
         self.totals = <Row*>self.block[2]
-        self.memo.entries, self.memo.layer = <Entry*>self.block[3], <Print*>self.block[4]
+        self.keeping, self.held = NULL, []
+        self.memo.entries, self.memo.layer = <Entry*>self._hold(ENTRIES, sizeof(Entry)), <Print*>self.block[3]
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
         lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        self.work.known = <NestPrice*>self.block[5]
+        self.work.known = <NestPrice*>self._hold(NEST_PRICES, sizeof(NestPrice))
         at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
         lay_out_bench(&self.other, at, n, &kernel.graph)
-        self.keeping, self.held = NULL, []
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
             self.keeping = &self.kept
 
     cdef void* _hold(self, i64 count, i64 size) except NULL:
         """Return zeros; memory that is never written to is address space only."""
-        cdef char[::1] view = np.zeros(count * size + 8, dtype=np.int8)
+        cdef unsigned char[::1] view = zeros(count * size + 8)
         self.held.append(view)
         return &view[0]
 
@@ -508,8 +507,18 @@ cdef class Scratch:
         k.memo.price_arena = <int32_t*>self._hold(KEPT_ARENA, 4)
 
     def __dealloc__(self):
-        for i in range(6):
+        for i in range(4):
             free(self.block[i])
+
+
+def zeros(size):
+    """Return so many bytes, all 0; of many, straight from the system: what the heap gives again it must clear first."""
+    if size < 1 << 17 or not hasattr(mmap, "MAP_PRIVATE"):
+        return np.zeros(size, dtype=np.uint8)
+    try:
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    except OSError:
+        raise MemoryError("no memory for the kernel's scratch space") from None
 
 
 cdef i64* take(i64** at, i64 count) noexcept:

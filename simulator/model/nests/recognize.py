@@ -8,6 +8,7 @@ says in what memory it runs, and `loop_regions` (subgraph/loop_regions.py) what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 
 from simulator.model.kept import Kept
 from simulator.model.layer.loop_layer import LoopLayer
@@ -27,7 +28,8 @@ KINDS: dict[str, Callable[[Network], Iterator[Nest]]] = {
 }  #: by name; no set of layers is of two kinds
 
 
-def nests_of(network: Network) -> dict[tuple[int, ...], Nest]:
+@lru_cache(maxsize=32)  # every price of a plan asks
+def nests_of(network: Network) -> Mapping[tuple[int, ...], Nest]:
     """Return every set of several layers that is a nest, by its ascending ids.
 
     Examples

@@ -15,7 +15,7 @@ from simulator.allocation.buffers import Allocation
 from simulator.allocation.judge import check_allocation
 from simulator.model.buffer_plan import plan_buffers
 from tests.helpers.command_line import answer, assert_malformed, cocco
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import random_network
 from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
@@ -62,7 +62,7 @@ def test_no_map_where_the_bytes_do_not_fit():
     assert address_map(network, Partition.from_groups(network, [["n0", "n1"]]), Accelerator(shared_buffer=60)) is None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_maps_reach_their_lower_bound_and_pass_the_judge(seed: int):
     """Without fragmentation, streamed layers included: docs/allocation.md says why it must be so."""
     network = random_network(seed)

@@ -14,7 +14,7 @@ from simulator.chip.logic import NVDLA
 
 @pytest.mark.parametrize("near", [1.0, 0.0])
 def test_near_the_bound_few_are_searched_and_the_others_stay_open(monkeypatch: pytest.MonkeyPatch, near: float):
-    """VGG16 in seven memories on two machines, none of which any search solves: each has its bound, none is dropped."""
+    """VGG16 in three memories on two machines, none of which any search solves: each has its bound, none is dropped."""
 
     def given_up(classes: Classes, machine: Machine, sizes: tuple[int, ...]) -> Solved:
         classes.solved[machine, sizes] = Solved(classes.floor(machine, sizes).value, None, True)
@@ -25,7 +25,7 @@ def test_near_the_bound_few_are_searched_and_the_others_stay_open(monkeypatch: p
     monkeypatch.setattr(search, "NEAR", near)
     found = cocco.explore_chips(
         workloads.load("vgg16"), {"dram": ["lpddr5", "hbm2e"]}, machine=Machine(technology=Technology(logic=NVDLA)),
-        space=cocco.SharedBuffer(128 * KiB, 512 * KiB, 64 * KiB), minimized="latency", limits={"area": 6.0},
+        space=cocco.SharedBuffer(384 * KiB, 512 * KiB, 64 * KiB), minimized="latency", limits={"area": 6.0},
         samples=200,
     )  # fmt: skip
     verdicts = {"best": 1} | ({"open": 1} if near else {"proved": 1})

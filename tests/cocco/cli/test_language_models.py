@@ -176,7 +176,10 @@ def test_a_malformed_attention_in_a_file_is_one_line(change, words, tmp_path):
     assert_malformed(cocco("show", "one.json", folder=tmp_path), words)
 
 
-@pytest.mark.parametrize("more", first_of([["--samples", 500], []], 1), ids=["few samples", "the default"])
+FEW = ["--samples", 100, "--range", "16KB:48KB:16KB"]
+
+
+@pytest.mark.parametrize("more", first_of([FEW, []], 1), ids=["few samples", "the default"])
 def test_a_configuration_answers_in_tokens(tmp_path, more):
     """Text, JSON, the page of a run, and the run executed again say the same of a step from a config.json."""
     (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")

@@ -23,7 +23,7 @@ from cocco.search.kernel.choice import has_kernel
 from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
 from tests.helpers.every_plan import Plan, everything
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_problems import random_twin
 from tests.helpers.search_graphs import BRANCHES, SPACE, TWO, chain, criterion, dag, diamond
 
@@ -115,7 +115,7 @@ def test_both_engines_give_the_same_bytes(samples, objectives):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(24))
+@each_seed(20, 24)
 def test_both_engines_price_the_same_genomes_alike(seed):
     """What does not fit into the smallest memory is split by the same random numbers."""
     problem, settings = random_twin(seed), Settings(population=24, elite=3)

@@ -18,6 +18,7 @@ from simulator.model.priced import price_partition
 from simulator.timing.rooms import PIECE_BYTES, Room
 from simulator.timing.simulation import simulate_priced
 from tests.helpers.judged import random_network_of
+from tests.helpers.parts import each_seed
 from tests.helpers.random_kept import random_kept_plan
 from workloads import Builder
 
@@ -103,7 +104,7 @@ def test_a_kept_tensor_whose_place_ends_before_its_last_reader_has_run(case):
     lie(case, "kept", "have no place from", stop=lambda one, _: one["start"] + 1)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_drawn_plans_in_little_more_than_their_largest_step(seed):
     """Every pair of rooms is compared, too, and the plan with what it says on `ahead` has the same run."""
     rng = random.Random(seed)

@@ -49,6 +49,12 @@ def here(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return runs
 
 
+@pytest.fixture(scope="module")
+def known() -> set[str]:
+    """The names of numbers that one of the tests has lied about."""
+    return set()
+
+
 def run_of(name: str) -> Path:
     if not Path(name).is_dir():
         found = cocco(*ASKED[name], "-o", name)
@@ -84,14 +90,20 @@ def name_of(place: Place) -> str:
     return ": ".join(key for key in place if isinstance(key, str))
 
 
-def unnoticed(folder: Path, most: int) -> tuple[int, set[str]]:
-    """Return how many lies were told, at most so many of a name, and the names of those that were not noticed."""
+def unnoticed(folder: Path, most: int, known: set[str]) -> tuple[int, set[str]]:
+    """Return how many lies were told, at most so many of a name, and the names of those that were not noticed.
+
+    known: names of which none is told; those that are told are added.
+    """
     content, networks = json.loads((folder / "result.json").read_text()), networks_of(RunFolder(folder))
     places: dict[str, list[Place]] = {}
     for place in leaves(content):
         places.setdefault(name_of(place), []).append(place)
     rng, told, missed = random.Random(0), 0, set()
     for name, found in places.items():
+        if name in known:
+            continue
+        known.add(name)
         for place in rng.sample(found, min(most, len(found))):
             (folder / "result.json").write_text(json.dumps(lying(content, place)))
             told += 1
@@ -117,15 +129,16 @@ def test_a_folder_that_does_not_lie_is_believed(here: Path, name: str):
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_every_number_that_is_changed_is_named_or_is_a_record(here: Path, tmp_path: Path, name: str):
-    told, missed = unnoticed(copied(name, tmp_path), 1)
-    assert told > 30 and [each for each in missed if not each.startswith(RECORDS)] == []
+def test_every_number_that_is_changed_is_named_or_is_a_record(here: Path, tmp_path: Path, name: str, known: set[str]):
+    """Each name once, in the first folder that has it."""
+    told, missed = unnoticed(copied(name, tmp_path), 1, known)
+    assert told and len(known) > 30 and [each for each in missed if not each.startswith(RECORDS)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ASKED)
 def test_any_number_that_is_changed_is_named_or_is_a_record(here: Path, tmp_path: Path, name: str):
-    told, missed = unnoticed(copied(name, tmp_path), 1000)
+    told, missed = unnoticed(copied(name, tmp_path), 1000, set())
     assert told > 30 and [each for each in missed if not each.startswith(RECORDS)] == []
 
 

@@ -15,6 +15,7 @@ from cocco.problem.objective import Objective
 from cocco.problem.problem import Problem
 from cocco.search.pricing.genomes import Pricer
 from simulator import Accelerator, Technology
+from tests.helpers.parts import each_seed
 from tests.helpers.random_tables import random_technology, shared_technology
 from tests.helpers.small_problems import all_partitions, small_problem
 
@@ -52,7 +53,7 @@ def least(problem: Problem) -> float:
     return best
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_no_partition_in_any_memory_undercuts_the_bound(seed):
     problem = chosen(seed)
     assert lower_bound(problem) <= least(problem) * (1 + 1e-12)

@@ -12,7 +12,7 @@ from tests.helpers.tiny_network import write_tiny
 
 
 def test_the_effect_of_a_mapper_is_measured_against_the_default(tmp_path: Path):
-    network = write_tiny(tmp_path / "tiny.json")
+    network = write_tiny(tmp_path / "tiny.json", "a")
     table = mapper_effect.run(quick=True, seed=0, folder=tmp_path / "sweep", networks=[network], samples=6)
     assert list(table["mapper"]) == ["enumerate", "tiled", "cosa"] * 2
     plain = table[table["mapper"] == "enumerate"]

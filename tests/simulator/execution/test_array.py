@@ -11,6 +11,7 @@ from simulator.execution.count.array import LOOPS, Work, array_cycles, lanes_of,
 from simulator.mapping import layer_cycles
 from simulator.technology import Technology
 from tests.helpers.graphs import conv
+from tests.helpers.parts import each_seed
 from tests.helpers.random_layers import random_layer
 from workloads import Builder
 
@@ -64,7 +65,7 @@ def test_small_layers_take_the_turns_of_an_array_that_runs(seed):
     assert array_cycles(work, technology) == run_array(work, technology)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(100, 200)
 def test_the_closed_form_says_the_same(seed):
     rng = random.Random(seed)
     network = random_layer(rng)

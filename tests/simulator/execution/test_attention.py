@@ -20,7 +20,7 @@ from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.every_order import every_plan
 from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.layer_plans import loops_of, run_as_claimed, run_odd, some_plans
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_plans import random_plan
@@ -38,7 +38,7 @@ def test_products_run_as_the_closed_forms_say(seed):
             assert found.activation_bytes == plan.activation_bytes
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_every_order_counts_rows_that_are_on_chip(seed):
     """The cache, the new rows, both or neither stay: every order in every size, against the count."""
     rng = random.Random(seed)
@@ -59,7 +59,7 @@ def test_values_run_beside_rows_that_are_on_chip():
     assert sum(run_odd(random.Random(seed), random_attention_product, (1, 2)) for seed in range(700)) > 200
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_every_number_of_a_product_is_what_is_counted(seed):
     rng = random.Random(seed)
     layer_with_tensors_on_chip(random_attention_product(rng), rng)

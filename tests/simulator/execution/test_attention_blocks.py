@@ -25,7 +25,7 @@ from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
 from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.layer_plans import random_lies, run_as_claimed, some_plans
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_attention import random_attention_in_blocks, random_decoder
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_plans import random_plan
@@ -63,7 +63,7 @@ def test_values_run_beside_rows_that_are_on_chip():
             run_layer(network, 0, plan, (count[0] - 1, 0), batch, lies=lies)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(40, 80)
 def test_floats_in_blocks_are_a_plain_softmax(seed):
     """Heads of queries against those of the three layers, computed from all scores at once."""
     rng = random.Random(seed)
@@ -85,7 +85,7 @@ def test_floats_in_blocks_are_a_plain_softmax(seed):
     assert np.abs(output[0, head * width :].reshape(width, -1).T - plain).max() < 1e-6
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_every_number_of_an_attention_is_what_is_counted(seed):
     rng = random.Random(seed)
     layer_with_tensors_on_chip(random_attention_in_blocks(rng), rng, 0.4, (1.8, 4.5))

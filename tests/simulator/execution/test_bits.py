@@ -15,6 +15,7 @@ from simulator.model.layer.cheapest import Room, cheapest_plan
 from simulator.model.layer.least_room import can_run
 from simulator.technology import operation_units
 from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
+from tests.helpers.parts import each_seed
 from tests.helpers.random_attention import random_attention_product, random_decoder
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
@@ -44,7 +45,7 @@ def layer_is_counted(seed, make):
     return runs
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_every_number_of_a_plan_is_what_is_counted(seed):
     rng = random.Random(seed)
     network = random_decoder(rng) if seed % 3 == 0 else random_network(seed, whole=seed % 2 == 1)
@@ -69,7 +70,7 @@ def test_weights_of_4_bits_halve_what_a_decode_step_moves_of_them():
     assert verify(network, plan, chip).verified
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_weights_of_experts_in_use_are_loaded_and_counted(seed):
     rng = random.Random(seed)
     b = workloads.Builder("experts")

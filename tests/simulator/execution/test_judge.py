@@ -23,7 +23,7 @@ from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, conv, resnet_block
 from tests.helpers.judged import judged, layer_judged, lie_about_prices, random_judged, tight_judged
-from tests.helpers.parts import few_seeds
+from tests.helpers.parts import each_seed, few_seeds
 from workloads import load
 from workloads.network.layers.layer import Tensor
 from workloads.network.network import Network
@@ -187,7 +187,7 @@ def test_every_number_of_what_is_held_is_equal(name):
     assert held >= 9
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_every_printed_number_that_is_changed_is_noticed(seed):
     """Latency and the energy terms and sums as well, of a subgraph."""
     found = random_judged(seed)

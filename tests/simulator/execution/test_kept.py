@@ -14,7 +14,7 @@ from simulator.metrics import METRIC_NAMES
 from simulator.model.buffer_plan import make_plan
 from simulator.model.priced import price_partition
 from tests.helpers.judged import layer_with_tensors_on_chip
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer
@@ -36,7 +36,7 @@ def random_priced(seed):
     return found if found.fits else None
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(60, 120)
 def test_every_number_of_a_plan_is_what_is_counted(seed):
     found = random_priced(seed)
     if found is None:
@@ -49,7 +49,7 @@ def test_every_number_of_a_plan_is_what_is_counted(seed):
     assert exact and all(each.status == "equal" for each in exact)
 
 
-@pytest.mark.parametrize("seed", range(300))
+@each_seed(150, 300)
 def test_every_number_of_a_layer_is_what_is_counted(seed):
     """Loops with some operands on chip before, some kept from here on, and results that stay, are written, or both."""
     rng = random.Random(seed)
@@ -69,7 +69,7 @@ def shorter(partition, network, position):
     return Partition.from_ids(network, partition.subgraphs, partition.metric, spans)
 
 
-@pytest.mark.parametrize("seed", range(80))
+@each_seed(40, 80)
 def test_a_step_less_in_any_interval_fails(seed):
     """The price is that of the longer interval: a load that it does not have is counted, and its bytes are missed."""
     found = random_priced(seed)
@@ -81,7 +81,7 @@ def test_a_step_less_in_any_interval_fails(seed):
             assert judge(found.network, found.accelerator, lie, found.prices)[1]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_a_byte_less_of_memory_fails(seed):
     """A memory of just what its fullest step holds; one byte less is noticed by the judge."""
     found = random_priced(seed)

@@ -18,7 +18,7 @@ from simulator.model.subgraph.updates import derive_updates
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import TILES, check_that_less_fails, execute
 from tests.helpers.graphs import conv, residual, resnet_block
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import large_network, random_network
 from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
@@ -41,7 +41,7 @@ def test_thousands_of_random_subgraphs_run_in_their_exact_regions(block):
     assert sum(trace is not None for trace in traces) > 100  # the others have no tiling
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(60, 120)
 def test_random_subgraphs_run_in_bands(seed):
     """Tiles of the full width and some rows, and rectangles."""
     network = random_network(seed, whole=seed % 2 == 1)
@@ -95,7 +95,7 @@ def test_one_row_or_column_less_in_any_region_fails(seed):
     check_that_less_fails(large_network(seed), (tile, tile))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@each_seed(20, 30)
 def test_one_row_less_in_any_region_fails_where_tiles_are_bands(seed):
     """Bands of the full width: rings of rows, without SIDE."""
     network = large_network(seed)

@@ -23,6 +23,7 @@ from simulator.memory.table import SramRow, SramTable
 from simulator.model.layer.cheapest import cheapest_plan, plans_of
 from simulator.model.layer.goal import Goal, Room, energy_of
 from simulator.model.layer.loops import loop_layer
+from tests.helpers.parts import each_seed
 from tests.helpers.random_layers import random_layer, random_reduction
 from tests.helpers.random_problems import random_problem
 from tests.helpers.random_tables import with_tables
@@ -112,7 +113,7 @@ def test_a_table_of_the_formula_prices_as_the_formula():
     assert priced.energy_pj == plain.energy_pj and priced.accelerator.area_mm2 == chip.area_mm2
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_the_cheapest_order_is_the_cheapest_of_all(seed):
     """Leakage and dear writes move the choice; brute force over all plans that are tried."""
     rng = random.Random(seed)
@@ -130,7 +131,7 @@ def test_the_cheapest_order_is_the_cheapest_of_all(seed):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_both_engines_choose_the_same_order(seed):
     from cocco.search.kernel._model import LoopLayers
 
@@ -143,7 +144,7 @@ def test_both_engines_choose_the_same_order(seed):
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_both_engines_price_tables_alike(seed):
     assert_same_prices(in_energy(random_problem(seed), seed))
 

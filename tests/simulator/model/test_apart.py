@@ -20,6 +20,7 @@ from simulator.model.pricing import PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.apart import groups_apart, heads_of, units_of
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
+from tests.helpers.parts import each_seed
 from tests.helpers.random_apart import random_apart_network, run_network
 from workloads import Builder
 
@@ -85,7 +86,7 @@ def test_layers_that_mix_channels_have_no_groups():
     assert found > 20
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_every_number_is_what_is_counted_group_by_group(seed):
     rng, network = random.Random(seed), random_apart_network(seed)
     for layers in parts_of(network, rng):
@@ -105,7 +106,7 @@ def test_every_number_is_what_is_counted_group_by_group(seed):
         assert count_plan(network, chip, plan_of(layers, lie)).miss
 
 
-@pytest.mark.parametrize("seed", range(100))
+@each_seed(50, 100)
 def test_it_never_costs_more_and_moves_the_same_across(seed):
     rng, network = random.Random(seed), random_apart_network(seed)
     for layers in parts_of(network, rng):

@@ -16,7 +16,7 @@ from simulator.model.subgraph.regions import activation_bytes
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.partition.partition import connected_parts
 from tests.helpers.graphs import chain, residual
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import random_network
 
 
@@ -75,7 +75,7 @@ def test_side_stands_behind_main_in_the_buffer_of_its_tensor():
     assert regions[3].side_bytes > 0 and sizes["0/3/main"] == regions[2].main_bytes
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_regions_of_single_layers_sum_to_what_was_priced(seed):
     network = random_network(seed, whole=True)
     for capacity in (40, 160, 600, 4000):
@@ -89,7 +89,7 @@ def test_regions_of_single_layers_sum_to_what_was_priced(seed):
             assert activation_bytes(model.residency(price).regions) == price.activation_bytes
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_random_plans_run_in_one_array_of_bytes(seed):
     """At the addresses of the construction, whose height is the bound."""
     network = random_network(seed, whole=seed % 2 == 1)
@@ -161,7 +161,7 @@ def test_random_plans_run_in_an_array_of_bytes_for_each_core(seed):
     assert verify(network, partition, machine, addresses=stacked(plan)).message == ""
 
 
-@pytest.mark.parametrize("seed", range(24))
+@each_seed(20, 24)
 def test_an_overlap_fails_on_several_cores(seed):
     network, partition, machine, plan = on_cores(seed)
     addresses = stacked(plan)

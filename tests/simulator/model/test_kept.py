@@ -14,7 +14,7 @@ from simulator.model.layer.least_room import can_run
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price, PricingRules, Shortage, SubgraphModel
 from simulator.model.subgraph.subgraph import Geometry
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_layers import random_layer
@@ -122,7 +122,7 @@ def random_machine(rng):
     return Accelerator(**buffers, batch=rng.choice((1, 1, 2, 3)), cores=rng.choice((1, 1, 2)))
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_where_nothing_stays_prices_are_as_before(seed):
     """A subgraph whose inputs are all loaded and whose outputs are all written, in all its numbers."""
     rng, network = random.Random(seed), random_network(seed, whole=seed % 2 == 1)
@@ -136,7 +136,7 @@ def test_where_nothing_stays_prices_are_as_before(seed):
         assert SubgraphModel(rules, group, nothing).price(*capacities, Reserved()) == plain.price(*capacities)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_totals_are_those_of_the_definition(seed):
     """Bytes that cross where everything fits, and what is kept, from the intervals alone, step by step."""
     network = random_network(seed, whole=False)  # x times x, both from DRAM, is read twice in loops
@@ -161,7 +161,7 @@ def test_totals_are_those_of_the_definition(seed):
         assert sum(sizes[u] for u in kept) - price.kept_bytes in {0, *(sizes[v] for v in made if ending)}
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_what_stays_never_makes_a_step_larger_or_dearer(seed):
     """In the same room: less is needed, fewer bytes cross and move."""
     network = random_network(seed, whole=seed % 2 == 1)

@@ -15,7 +15,7 @@ from simulator.execution import verify
 from simulator.model.price import Price
 from simulator.model.priced import price_partition
 from tests.helpers.judged import random_chip, random_network_of
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_problems import random_net
 from workloads import Builder
@@ -98,7 +98,7 @@ def test_what_is_no_size_is_refused(spare: list[int], said: str):
         Partition.from_groups(network, [["one"], ["two"]], spare=spare)
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_a_plan_runs_whatever_may_come_ahead(seed: int):
     """With nothing ahead every run ends; what is held beside a step is at most what the plan says."""
     rng = Random(seed)

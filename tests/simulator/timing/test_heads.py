@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import random
 
-import pytest
-
 import workloads
 from simulator.model.layer.cheapest import Room, plans_of
 from simulator.model.nests.heads import projected_attentions
 from simulator.technology import Technology
 from simulator.timing.loops import loop_course, moves_of
+from tests.helpers.parts import each_seed
 from tests.helpers.random_heads import random_question
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_steps_move_what_a_plan_does(seed):
     """Bytes before they are scaled to the plan's, and as many MACs as its layers have."""
     rng = random.Random(seed)

@@ -6,14 +6,13 @@ import random
 from itertools import product
 from math import prod
 
-import pytest
-
 from simulator.model.layer.loops import Axis, in_flight, meet
 from simulator.timing.layer.nest import Nest
 from simulator.timing.layer.passes import block_rows, rows_poured, tiles_pass
+from tests.helpers.parts import each_seed
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(100, 200)
 def test_the_sizes_of_a_nest_are_those_of_its_steps(seed):
     rng = random.Random(seed)
     counts = [rng.choice((1, 2, 3, 5)) for _ in range(rng.randint(1, 4))]
@@ -25,7 +24,7 @@ def test_the_sizes_of_a_nest_are_those_of_its_steps(seed):
     assert found == [sum(moved[i : i + together]) for i in range(0, len(moved), together)]
 
 
-@pytest.mark.parametrize("seed", range(200))
+@each_seed(100, 200)
 def test_tiles_and_rows_are_those_that_the_closed_forms_count(seed):
     rng = random.Random(seed)
     axis = Axis(

@@ -10,7 +10,7 @@ from simulator import Accelerator, breakdown, evaluate, least_capacity
 from simulator.timing import simulate
 from simulator.views.chrome_trace import buffers, chrome_trace
 from simulator.views.occupancy import occupancies
-from tests.helpers.parts import first_of
+from tests.helpers.parts import each_seed, first_of
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 
@@ -24,7 +24,7 @@ def random_kept(seed):
     return (network, plan, batch) if plan.keep and runs else None
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_a_byte_less_than_the_least_capacity_is_too_little(seed):
     found = random_kept(seed)
     if found is None:
@@ -41,7 +41,7 @@ def test_a_byte_less_than_the_least_capacity_is_too_little(seed):
             assert not evaluate(network, plan, Accelerator(**less, batch=batch)).fits
 
 
-@pytest.mark.parametrize("seed", range(60))
+@each_seed(30, 60)
 def test_parts_add_up_to_what_is_priced(seed):
     found = random_kept(seed)
     if found is None:
@@ -84,7 +84,7 @@ def test_the_executed_run_moves_what_is_priced_in_the_memory_there_is(seed):
         assert max(computing, crossing) <= run.cycles <= computing + crossing
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_the_trace_has_a_slice_for_each_interval_from_its_first_step_to_the_end_of_its_last(seed):
     found = random_kept(seed)
     if found is None:

@@ -6,6 +6,7 @@ import pytest
 
 import workloads
 from tests.helpers.configurations import PUBLISHED, TINY
+from tests.helpers.parts import first_of
 from workloads import Experts, FeedForward, LatentAttention, NetworkError, SelfAttention, StateSpace
 from workloads.language.configuration import FAMILIES, decoder_of
 from workloads.language.step import step
@@ -125,29 +126,30 @@ def test_a_step_is_executed(name, options):
 
 
 @pytest.mark.parametrize("name", ["grouped", "latent"])
-def test_sequences_of_unequal_lengths_share_the_weights(name):
+@pytest.mark.parametrize("pasts", first_of([[5, 0], [5, 20, 0, 9]], 1))
+def test_sequences_of_unequal_lengths_share_the_weights(name, pasts):
     """Each reads its own cache; weights cross once, and the plan of least traffic is executed."""
     import cocco
     from simulator import Accelerator, KiB
     from simulator.execution import verify
 
-    model, pasts = decoder_of(TINY[name]), (5, 20, 0, 9)
-    network = step(name, model, "decode", past=pasts, layers=1)
+    model, count = decoder_of(TINY[name]), len(pasts)
+    network = step(name, model, "decode", past=tuple(pasts), layers=1)
     alone = [step(name, model, "decode", past=past, layers=1) for past in pasts]
-    assert network.name == f"{name}_decode_past5-20-0-9_layers1"
+    assert network.name == f"{name}_decode_past{'-'.join(map(str, pasts))}_layers1"
     caches = [tensor.elements for each in alone for tensor in each.inputs if tensor.kind == "cache"]
     assert sorted(tensor.elements for tensor in network.inputs if tensor.kind == "cache") == sorted(caches)
-    if name == "latent":  # 4 tokens use more experts than one; dense layers are the same
+    if name == "latent":  # several tokens use more experts than one; dense layers are the same
         assert network.weight_bytes == alone[0].weight_bytes
         products = sum(layer.macs for layer in network.layers if layer.op == "matmul")
-        assert network.macs == 4 * network.weight_bytes + products
+        assert network.macs == count * network.weight_bytes + products
     chip = Accelerator(shared_buffer=4 * KiB)
     found = cocco.partition(network, chip, metric="ema")
     assert verify(network, found.plan, chip).verified
     assert found.evaluation.ema_bytes == found.evaluation.compulsory_bytes
     serving = found.evaluation.serving
-    assert (serving.new_tokens, serving.sequences, serving.positions) == (1, 4, 21)
-    assert serving.cache_bytes == sum(caches) + 4 * sum(model.layers[0].mixer.cache_widths.values())
+    assert (serving.new_tokens, serving.sequences, serving.positions) == (1, count, max(pasts) + 1)
+    assert serving.cache_bytes == sum(caches) + count * sum(model.layers[0].mixer.cache_widths.values())
 
 
 def test_one_sequence_in_a_list_is_that_sequence():

@@ -30,6 +30,7 @@ from simulator.model.buffer_plan import BufferPlan
 from simulator.model.priced import price_partition
 from tests.helpers.command_line import answer
 from tests.helpers.command_line import cocco as run
+from tests.helpers.parts import each_seed
 from tests.helpers.random_graphs import random_network
 from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.small_spaces import question_of, small_space
@@ -134,7 +135,7 @@ def test_a_dearer_answer_is_no_longer_optimal(monkeypatch: pytest.MonkeyPatch):
     assert len(found.moved) > 1 or found.cost in {each.ema_bytes for each in costs if each.fits}
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_every_change_is_a_plan_that_runs(seed: int):
     """Priced as the simulator prices it, and executed."""
     network = random_network(seed)

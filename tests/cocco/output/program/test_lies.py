@@ -66,6 +66,7 @@ def truth():
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
 @pytest.mark.parametrize("lie", [None, *LIES])
+@pytest.mark.usefixtures("unoptimized")
 def test_a_lie_shows(lie, truth, tmp_path):
     network, evaluation, files = truth
     shown = ""

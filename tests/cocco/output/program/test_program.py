@@ -39,6 +39,7 @@ def block() -> Network:
 
 
 @needs_gcc
+@pytest.mark.usefixtures("unoptimized")
 @pytest.mark.parametrize(
     ("bytes_", "batch"), [(9500, 1), (6500, 1), (4500, 1), (9500, 3)], ids=["large", "tiles", "small", "batch"]
 )
@@ -49,6 +50,7 @@ def test_a_held_subgraph_runs_in_its_bytes(bytes_, batch, tmp_path):
 
 
 @needs_gcc
+@pytest.mark.usefixtures("unoptimized")
 @pytest.mark.parametrize("bytes_", [3000, 900])
 def test_layers_run_in_their_loop_orders(bytes_, tmp_path):
     assert run(block(), Partition.layerwise(block()), Accelerator(shared_buffer=bytes_), tmp_path).message == ""
@@ -69,6 +71,7 @@ def test_the_program_without_guards_has_exactly_the_bytes_of_the_buffer_and_give
 
 
 @needs_gcc
+@pytest.mark.usefixtures("unoptimized")
 def test_a_claim_that_is_wrong_by_a_byte_is_named(tmp_path):
     plan, chip = Partition.layerwise(block()), Accelerator(shared_buffer=3000)
     write_program(tmp_path, program_of(block(), plan, chip))
@@ -89,7 +92,10 @@ def test_the_reference_is_the_arithmetic_of_the_judge():
 @needs_gcc
 @pytest.mark.parametrize("kind", ["graphs", "tight graphs", "chains", "epilogues", "attentions", "heads", "decoders"])
 @pytest.mark.parametrize("seed", first_of(range(60), 3))
-def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path):
+def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path, request):
+    """Those of every run are small, and built in no time."""
+    if seed < 3:
+        request.getfixturevalue("unoptimized")
     network, plan, chip = random_run(kind, seed)
     chip, plan, network = replace(chip, cores=1), replace(plan, schemes=()), network.with_bits(INT8)
     if not evaluate(network, plan, chip).fits:

@@ -19,7 +19,7 @@ from simulator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.pricing import Price
 from tests.helpers.many_alike import many
-from tests.helpers.parts import few_seeds, first_of
+from tests.helpers.parts import each_seed, few_seeds, first_of
 from tests.helpers.random_problems import random_net, random_problem, random_twin
 from tests.helpers.random_tables import with_tables
 from tests.helpers.search_graphs import chain, diamond
@@ -42,7 +42,7 @@ def test_engines_agree_on_random_problems(seeds):
     assert plans > 0.6 * len(seeds) and spans > len(seeds) // 4  # most are solved, and many keep something
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each_seed(20, 40)
 def test_engines_agree_where_nothing_is_kept(seed):
     """On machines of every kind: the same subgraphs, states, steps and cost; the same end where the steps run out."""
     like = random_twin(4 * seed + seed % 2)

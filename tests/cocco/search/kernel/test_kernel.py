@@ -24,7 +24,7 @@ from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import connected_parts
 from simulator.technology import Technology
 from tests.helpers.judged import random_network_of
-from tests.helpers.parts import few_seeds, first_of
+from tests.helpers.parts import each_seed, few_seeds, first_of
 from tests.helpers.random_problems import random_net, random_twin
 from tests.helpers.twin_search import assert_same_search
 from workloads import Builder
@@ -34,7 +34,7 @@ from workloads.network.network import Network
 pytestmark = pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 
 
-@pytest.mark.parametrize("seed", range(24))
+@each_seed(20, 24)
 def test_engines_agree_on_random_problems(seed):
     """Shared and separate buffers, fixed hardware, cores, batch, metrics, tile rules, several networks."""
     problem = random_twin(seed)

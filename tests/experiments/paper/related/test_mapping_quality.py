@@ -29,8 +29,7 @@ def layers(tmp_path_factory: pytest.TempPathFactory) -> str:
     return str(path)
 
 
-def quality(layers: str, folder: Path) -> pandas.DataFrame:
-    machines = ("simba", "pe8x8")
+def quality(layers: str, folder: Path, machines: tuple[str, ...] = ("simba", "pe8x8")) -> pandas.DataFrame:
     return mapping_quality.run(quick=True, seed=1, folder=folder, layers=[layers], chosen=machines, valid=20)
 
 
@@ -39,9 +38,9 @@ def test_quality_has_a_row_for_each_layer_and_machine_and_repeats_but_for_its_ti
     assert list(zip(table["machine"], table["layer"])) == [
         (machine, layer) for machine in ("simba", "pe8x8") for layer in ("one", "two")
     ]
-    again = quality(layers, tmp_path / "b")
+    again = quality(layers, tmp_path / "b", ("simba",))
     times = [name for name in table if str(name).startswith("cpu_")]
-    assert_frame_equal(table.drop(columns=times), again.drop(columns=times), check_exact=True)
+    assert_frame_equal(table[:2].drop(columns=times), again.drop(columns=times), check_exact=True)
     assert (table["status"] == "optimal").all() and (table["list"] == "short").all()
     for method in ("cosa", "random", "search", "climb", "polished"):
         assert (table[f"{method}_cycles"] >= table["bound_cycles"] - 1e-9).all()

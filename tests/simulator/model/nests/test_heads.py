@@ -17,6 +17,7 @@ from simulator.model.layer.orders import Loops, grid_of
 from simulator.model.nests.by_heads import heads_plan
 from simulator.model.nests.heads import projected_attentions
 from simulator.technology import KiB, Technology
+from tests.helpers.parts import each_seed
 from tests.helpers.random_heads import random_question
 
 EMA = Goal("ema", 100.0, 1.0, 1.0)
@@ -73,7 +74,7 @@ def every_loops(layer, tile):
             yield RING, Loops(apart, length, 1, widest, 1, kept)
 
 
-@pytest.mark.parametrize("seed", range(120))
+@each_seed(60, 120)
 def test_no_loops_move_less_than_those_tried(seed):
     """Every tile, number of heads at once, piece and rows that stay."""
     rng = random.Random(seed)
@@ -88,7 +89,7 @@ def test_no_loops_move_less_than_those_tried(seed):
     assert least == (None if plan is None else plan.ema_bytes)
 
 
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_the_least_room_is_exact(seed):
     rng = random.Random(seed)
     layer = random_question(rng).layer
@@ -114,7 +115,7 @@ def test_what_lies_between_may_not_stay():
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
-@pytest.mark.parametrize("seed", range(150))
+@each_seed(75, 150)
 def test_both_engines_find_the_same_plan(seed):
     from cocco.search.kernel._model import LoopLayers
 
