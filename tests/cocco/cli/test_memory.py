@@ -132,7 +132,7 @@ def test_a_limit_of_time_is_cycles_at_the_clock(tmp_path, name, time, cycles):
     (tmp_path / "fast.yaml").write_text("technology: {clock_ghz: 2.0}\n")
     arguments = ("explore", name, "--minimize", "capacity", "--samples", "100", "--json")
     arguments += ("--hardware", tmp_path / "fast.yaml", "--shared", "--range", "1MB:2MB:1MB")
-    said = [cocco(*arguments, "--limit", f"latency={limit}").stdout for limit in (time, cycles)]
+    said = [cocco(*arguments, "--limit", f"latency-sum={limit}").stdout for limit in (time, cycles)]
     assert said[0] == said[1]
     assert_malformed(cocco(*arguments, "--limit", "latency=5 hours"), "known units are")
     assert_malformed(cocco(*arguments, "--limit", "latency=0ms"), "must be above 0")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import os
 import subprocess
 from pathlib import Path
@@ -71,15 +70,13 @@ def test_the_least_capacity_under_a_latency(tmp_path: Path):
 
 
 def test_the_least_capacity_under_a_latency_that_is_executed(tmp_path: Path):
-    arguments = ("explore", "vgg16", "--range", "256KB:1MB:256KB", "--samples", 400, "--minimize", "capacity")
+    arguments = ("explore", "vgg16", "--range", "512KB:1MB:512KB", "--samples", 40, "--minimize", "capacity")
     content = answer(cocco(*arguments, "--limit", "latency=24ms", "-o", tmp_path / "out", "--json"))
     assert content["latency_executed_cycles"] == content["totals"]["latency_executed_cycles"] <= 24e6
     assert content["limits"] == {"latency_executed_cycles": 24e6}
     assert content["lower_bound"] <= content["capacity_bytes"] == content["shared_buffer_bytes"]
     again = answer(cocco("evaluate", tmp_path / "out", "--json"))
     assert again["totals"] == content["totals"]
-    text = cocco(*arguments, "--limit", "latency=24ms").stdout
-    assert "the least capacity with latency at most 24 ms." in text
 
 
 def test_units_of_limits_are_understood():

@@ -13,7 +13,10 @@ from simulator.evaluation import Evaluation
 
 COLUMNS = {"ema": "ema_bytes", "energy": "energy_pj", "latency-sum": "latency_cycles"}
 NETWORKS = ("resnet50", "googlenet", "resnet152", "vgg16", "transformer", "gpt")
-UNPROVED = ("nasnet", "densenet121")  #: of which hardly anything is proved, so the answer of one search may beat that of another
+UNPROVED = (
+    "nasnet",
+    "densenet121",
+)  #: of which hardly anything is proved, so the answer of one search may beat that of another
 SIZES = (256, 512, 1024, 2048)  #: KB
 DRAWN = 4  #: limits of each network and size
 EFFORTS = {"nasnet": cocco.Effort(samples=300, level="quick")}  #: smaller where a quick one takes a quarter of an hour
