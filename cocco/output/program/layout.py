@@ -93,8 +93,8 @@ class Layout:
         kept = self.kept(stage, u)
         return self.kept_name(kept) if kept else f"s{stage.number}_{self.names[u]}"
 
-    def region(self, name: str, u: int, at: str, region: Region, cell: int) -> str:
-        """Return the definition of a region; its sizes become constants."""
+    def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "") -> str:
+        """Return the definition of a region; its sizes become constants. more: other fields."""
         (rows, columns), (side_rows, side_columns) = region.main, region.side
         self.constants |= {f"{name}_ROWS".upper(): rows, f"{name}_COLUMNS".upper(): columns}
         side = ""
@@ -104,7 +104,7 @@ class Layout:
             side += f", .side_columns = {side_columns}"
         return (
             f"static struct region {name} = {{.of = &{self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
-            f".columns = {name.upper()}_COLUMNS, .cell = {cell}{side}}};"
+            f".columns = {name.upper()}_COLUMNS, .cell = {cell}{side}{more}}};"
         )
 
     def guarded(self, stage: Stage) -> list[tuple[str, int]]:

@@ -46,12 +46,15 @@ def call_of(
     layer: Layer, name: str, operands: Sequence[str], weights: str, out: str, follow: str = "NULL", tile: str = "tile"
 ) -> str:
     """Return the call that makes a tile of a layer: its operands, weights and result are regions."""
-    regions = ", ".join(f"&{each}" for each in operands)
-    x = f"(struct region *const[]){{{regions}}}, {len(operands)}"
-    op = OPS[layer.op]
+    x, op = regions_of(operands), OPS[layer.op]
     if op == "c":
         return f"convolve(&{name}_layer, {x}, &{weights}, &{out}, {follow}, {tile});"
     return f"{'slide' if op in 'ms' else 'join'}(&{name}_layer, {x}, &{out}, {tile});"
+
+
+def regions_of(names: Sequence[str]) -> str:
+    """Return regions and their number, as C."""
+    return f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}"
 
 
 def span(first: object, stop: object) -> str:

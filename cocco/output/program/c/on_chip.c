@@ -30,8 +30,16 @@ void dma_store(long to, long from, long bytes)
 /* Input bytes that no window meets cross once in the claim; nothing here needs them. */
 void dma_pass(long bytes) { moved[INPUTS] += (uint64_t)bytes; }
 
+static long side_address(const struct region *region, int slot, int sample, int column)
+{
+    long place = (long)(region->stays ? sample % region->stays : sample - region->sample) * region->side_rows + slot;
+    return region->side + (place * region->side_columns + column) * region->cell;
+}
+
 static long address(const struct region *region, int sample, int row, int column)
 {
+    if (region->stays && region->side_at[row] >= 0 && region->side_column[column] >= 0)
+        return side_address(region, region->side_at[row], sample, region->side_column[column]);
     if (region->row_at[row] < 0 || region->column_at[column] < 0)
         fail("a position is read that is not on chip", region->of->name);
     long place = (long)(sample - region->sample) * region->rows + region->row_at[row];
@@ -42,12 +50,6 @@ static long address(const struct region *region, int sample, int row, int column
 uint8_t *at(const struct region *region, int sample, int row, int column)
 {
     return on_chip + address(region, sample, row, column) - region->channel;
-}
-
-static uint8_t *at_side(const struct region *region, int slot, int sample, int column)
-{
-    long place = (long)(sample - region->sample) * region->side_rows + slot;
-    return on_chip + region->side + (place * region->side_columns + column) * region->cell;
 }
 
 /* Row r lies in slot r modulo the rows of the region, and columns likewise. */
@@ -127,7 +129,7 @@ void restore(struct region *region, struct span samples, struct span rows, struc
         for (int row = top; row < rows.first; row++)
             for (int column = columns.first; column < columns.stop; column++)
                 memcpy(on_chip + address(region, sample, row, column),
-                       at_side(region, row % region->side_rows, sample, column), (size_t)region->cell);
+                       on_chip + side_address(region, row % region->side_rows, sample, column), (size_t)region->cell);
 }
 
 /* Copy the last rows of a block from MAIN to SIDE, for the next row of tiles. */
@@ -136,7 +138,7 @@ void save(struct region *region, struct span samples, struct span rows, struct s
     for (int sample = samples.first; region->side_rows && sample < samples.stop; sample++)
         for (int row = most(0, rows.stop - region->side_rows); row < rows.stop; row++)
             for (int column = columns.first; column < columns.stop; column++)
-                memcpy(at_side(region, row % region->side_rows, sample, column),
+                memcpy(on_chip + side_address(region, row % region->side_rows, sample, column),
                        on_chip + address(region, sample, row, column), (size_t)region->cell);
 }
 
@@ -166,6 +168,31 @@ static void take(int *slots, int extent, int room, const bool *wanted, bool *is_
             slots[i] = is_free ? slot : -1;
         }
     }
+}
+
+/* Number those that are met, up to so many; the others have no slot. */
+static void number(int *slots, int extent, const bool *met, int count)
+{
+    for (int i = 0, slot = 0; i < extent; i++)
+        slots[i] = met[i] && slot < count ? slot++ : -1;
+}
+
+/* Load the first rows of an input that its layer meets, for samples that do not have them; they stay over the chunks. */
+static void bring_rows(struct region *x, const struct layer *layer, struct span channels, struct span samples)
+{
+    static bool met[MOST_ROWS > MOST_COLUMNS ? MOST_ROWS : MOST_COLUMNS];
+    struct span rows = {0, layer->height}, columns = {0, layer->width};
+    meet(&layer->down, x->of->height, rows, met);
+    number(x->side_at, x->of->height, met, x->side_rows);
+    meet(&layer->across, x->of->width, columns, met);
+    number(x->side_column, x->of->width, met, x->side_columns);
+    x->there = x->channel == channels.first ? most(x->there, samples.first) : samples.first;
+    for (; x->there < samples.stop; x->there++)
+        for (int row = 0; row < x->of->height; row++)
+            for (int column = 0; x->side_at[row] >= 0 && column < x->of->width; column++)
+                if (x->side_column[column] >= 0)
+                    dma_load(INPUTS, side_address(x, x->side_at[row], x->there, x->side_column[column]),
+                             in_dram(x->of, x->there, row, column) + channels.first, channels.stop - channels.first);
 }
 
 static void keep(int *slots, int extent, const bool *stays)
@@ -207,9 +234,12 @@ void bring(struct region *x, const struct layer *layer, enum mode mode, struct s
         struct span all = {0, layer->width};
         bool met[MOST_COLUMNS];
         meet(&layer->across, of->width, all, met);
-        for (int i = 0, slot = 0; i < of->width; i++)
-            x->side_column[i] = met[i] ? slot++ : -1;
+        number(x->side_column, of->width, met, x->side_columns);
     }
+    if (x->stays)
+        bring_rows(x, layer, channels, tile.samples);
+    for (int i = 0; x->stays && i < of->height; i++)
+        down[i] = down[i] && x->side_at[i] < 0;
     take(x->row_at, of->height, x->rows, down, new_row, of->name);
     take(x->column_at, of->width, x->columns, across, new_column, of->name);
     x->sample = tile.samples.first;
@@ -220,7 +250,7 @@ void bring(struct region *x, const struct layer *layer, enum mode mode, struct s
                 if (down[row] && (new_row[row] || new_column[column])) {
                     long here = address(x, sample, row, column);
                     if (mode == SIDE && x->side_at[row] >= 0)
-                        memcpy(on_chip + here, at_side(x, x->side_at[row], sample, x->side_column[column]),
+                        memcpy(on_chip + here, on_chip + side_address(x, x->side_at[row], sample, x->side_column[column]),
                                (size_t)x->cell);
                     else
                         dma_load(INPUTS, here, in_dram(of, sample, row, column) + channels.first,
@@ -228,9 +258,30 @@ void bring(struct region *x, const struct layer *layer, enum mode mode, struct s
                 }
             for (int row = 0; mode == SIDE && new_column[column] && row < of->height; row++)
                 if (down[row] && x->side_next[row] >= 0)
-                    memcpy(at_side(x, x->side_next[row], sample, x->side_column[column]),
+                    memcpy(on_chip + side_address(x, x->side_next[row], sample, x->side_column[column]),
                            on_chip + address(x, sample, row, column), (size_t)x->cell);
         }
+}
+
+/* The same of all operands that come: these of the channels of all together, one behind the other from `at` on.
+ *
+ * at: -1 if each has a place of its own, with all of its channels.
+ */
+void bring_all(struct region *const *x, int count, long at, const struct layer *layer, enum mode mode,
+               struct span channels, struct tile tile)
+{
+    for (int p = 0, base = 0; p < count; base += x[p++]->of->channels) {
+        struct span mine = {most(base, channels.first) - base, least(base + x[p]->of->channels, channels.stop) - base};
+        if (!x[p]->comes || mine.first >= mine.stop)
+            continue;
+        if (at >= 0) {
+            x[p]->cell = round_up(mine.stop - mine.first);
+            x[p]->side = at;
+            x[p]->main = at + (long)(x[p]->stays ? x[p]->stays : x[p]->samples) * x[p]->side_rows * x[p]->side_columns * x[p]->cell;
+            at = x[p]->main + (long)x[p]->samples * x[p]->rows * x[p]->columns * x[p]->cell;
+        }
+        bring(x[p], layer, mode, mine, tile);
+    }
 }
 
 /* Bytes of a position of one sample that no window of a layer meets, times its channels. */

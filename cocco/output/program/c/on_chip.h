@@ -43,8 +43,10 @@ struct region { /* positions of a tensor on chip: samples, rows, columns, and th
     const struct tensor *of;
     long main;
     int rows, columns, cell;
-    long side; /* rows of the whole width that the next row of tiles reads again */
+    long side; /* rows of the whole width that the next row of tiles reads again, or that stay for all samples */
     int side_rows, side_columns;
+    bool comes;                 /* from DRAM, piece by piece */
+    int samples, stays, there;  /* at once; those whose first rows stay in SIDE; those of which they are there */
     int sample, channel; /* the first that it holds */
     int row_at[MOST_ROWS], column_at[MOST_COLUMNS];               /* slot of each row and column, -1 where not here */
     int side_at[MOST_ROWS], side_next[MOST_ROWS], side_column[MOST_COLUMNS];
@@ -105,6 +107,8 @@ void store_tile(const struct region *region, struct tile tile);
 void restore(struct region *region, struct span samples, struct span rows, struct span columns);
 void save(struct region *region, struct span samples, struct span rows, struct span columns);
 void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
+void bring_all(struct region *const *x, int count, long at, const struct layer *layer, enum mode mode,
+               struct span channels, struct tile tile);
 long unmet(const struct layer *layer, const struct tensor *of);
 void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
 void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.pieces import Pieces
-from cocco.output.program.text import Code, is_transposed, span
+from cocco.output.program.text import Code, is_transposed, regions_of, span
 
 
 class _AttentionPieces(Pieces):
@@ -52,7 +52,7 @@ class _AttentionPieces(Pieces):
             self.lines.append(f"static struct weights {weights} = {{.at = {at}}};")
             self.begin.append(f"forget(&{weights});")
             self.second.append(weights)
-            self.maps.append(f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}")
+            self.maps.append(regions_of(names))
 
     def _output(self) -> None:
         context = self.layout.layer(self.context)

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.steps.chained import ChainPieces, rows_of_tiles
-from cocco.output.program.text import Code, call_of, span
+from cocco.output.program.text import Code, call_of, regions_of, span
 
 CHAIN_ORDERS = ("TM", "TW", "TS", "MT")
 
@@ -193,7 +193,7 @@ class _Chain:
                 code(call_of(self.layout.layer(v), name, [self.x], weights, self.e, self._joining(v), part))
                 return
             code(
-                f"add_slice(&{name}_layer, (struct region *const[]){{&{self.x}}}, 1, &{weights}, &sums_{number}, "
+                f"add_slice(&{name}_layer, {regions_of([self.x])}, &{weights}, &sums_{number}, "
                 f"{part}.inputs.first == 0, {part});"
             )
 
@@ -233,7 +233,7 @@ class _Chain:
             weights = self._weights(v, f"{name}.outputs, chunk", stays)
             if self.pieces.has_sums:
                 code(
-                    f"add_slice(&{self.layout.names[v]}_layer, (struct region *const[]){{&{self.d}}}, 1, &{weights}, "
+                    f"add_slice(&{self.layout.names[v]}_layer, {regions_of([self.d])}, &{weights}, "
                     f"&sums, chunk.first == 0, {name});"
                 )
                 return
@@ -248,6 +248,8 @@ class _Chain:
 
     def _settle(self) -> None:
         self._place("tile")
+        if not self.pieces.is_kept:  # as close as their sums: a shorter last slice must not reach sums of later ones
+            self.code(f"{self.pieces.out}.cell = tile.outputs.stop - tile.outputs.first;")
         self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
         self._finish("tile")
 

@@ -7,7 +7,7 @@ from math import lcm
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
 from cocco.output.program.refusal import check_second
-from cocco.output.program.text import Code, call_of, is_transposed
+from cocco.output.program.text import Code, call_of, is_transposed, regions_of
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from simulator.model.subgraph.tiling import Tile
@@ -124,7 +124,7 @@ def _make(layout: Layout, stage: Stage, u: int, code: Code, operands: list[str],
             code("tile.samples.first = sample, tile.samples.stop = sample + 1;")
             code(f"tile.outputs.first = head * {width}, tile.outputs.stop = (head + 1) * {width};")
             code(
-                f"load_second(&{weights}, &{layout.names[u]}_layer, (struct region *const[]){{&{operands[1]}}}, 1, "
+                f"load_second(&{weights}, &{layout.names[u]}_layer, {regions_of(operands[1:])}, "
                 f"{int(is_transposed(layout.network, u))}, sample, head, tile.outputs, tile.inputs);"
             )
             code(call_of(layer, layout.names[u], operands[:1], weights, region))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
+from itertools import accumulate
 
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.pieces import Pieces
-from cocco.output.program.text import Code, call_of, is_transposed, span
+from cocco.output.program.text import Code, call_of, is_transposed, regions_of, span
 from workloads.network.layers.ops import WINDOW_OPS
 
 ORDERS = {
     "TK": "groups samples tiles bring chunks weights compute",
     "TP": "groups stay samples tiles bring parts",
     "KT": "groups chunks weights samples tiles bring compute",
+    "KP": "groups chunks weights samples tiles bring compute",
     "WK": "groups samples whole chunks weights tiles compute",
     "KS": "groups chunks weights samples whole tiles compute",
     "TKC": "groups samples tiles bring chunks slices weights add",
@@ -108,19 +110,41 @@ class _Nest:
         self._each(stack, "outputs", self._first(0), self._first(self.width), self.plan.chunk)
 
     def _slices(self, stack: ExitStack, rest: list[str]) -> None:
-        if "weights" in rest or "block" in rest:
-            self.code(f"struct sums sums = {{{self.pieces.sums}, tile}};")
-        self._each(stack, "inputs", 0, self.depth, self.plan.slice)
+        self.code(f"struct sums sums = {{{self.pieces.sums}, tile}};")
+        if "block" not in rest or len(self.operands) == 1:
+            self._each(stack, "inputs", 0, self.depth, self.plan.slice)
+            return
+        ends = accumulate(self.layout.network.tensors[u].channels for u in self.layout.network.operands[self.v])
+        code, low = self.code, f" - group * {self.depth}" if self.layer.groups > 1 else ""
+        code(f"static const int ends[] = {{0, {', '.join(map(str, ends))}}};")
+        stack.enter_context(code.block(f"for (int operand = 0; operand < {len(self.operands)}; operand++)"))
+        self._each(
+            stack,
+            "inputs",
+            f"most(0, ends[operand]{low})",
+            f"least({self.depth}, ends[operand + 1]{low})",
+            self.plan.slice,
+        )
 
     def _bring(self, stack: ExitStack, rest: list[str], mode: str = "") -> None:
         mode = mode or self.plan.mode.replace("-", "_").upper()
-        for region, u in self.pieces.coming.items():
-            channels = span(0, self.layout.network.tensors[u].channels)
-            if self.plan.order == "CT":
-                channels = "channels"
-            elif self.layer.groups > 1:
-                channels = span(f"group * {self.depth}", f"(group + 1) * {self.depth}")
-            self.code(f"bring(&{region}, &{self.name}_layer, {mode}, {channels}, tile);")
+        if self.plan.order == "CT":
+            for region in self.pieces.coming:
+                self.code(f"bring(&{region}, &{self.name}_layer, {mode}, channels, tile);")
+        elif self.pieces.coming:
+            low = f"group * {self.depth}" if self.layer.groups > 1 else "0"
+            self._bring_all(mode, span(low, f"{low} + {self.depth}"), "tile")
+
+    def _bring_all(self, mode: str, channels: str, tile: str) -> None:
+        is_cut = self.layer.groups > 1 or self.plan.order == "BC"
+        operands = self.operands if is_cut else [*dict.fromkeys(self.operands)]
+        x, layer = f"{regions_of(operands)}, {self.pieces.together}", f"&{self.name}_layer"
+        self.code(f"bring_all({x}, {layer}, {mode}, {channels}, {tile});")
+
+    @property
+    def operands(self) -> list[str]:
+        """What passes through the windows of the layer; the second operand of a product is its weights."""
+        return self.pieces.operands[:1] if self.is_product else self.pieces.operands
 
     def _everywhere(self) -> None:
         self.code(f"tile.rows = {span(0, self.layer.height)}, tile.columns = {span(0, self.layer.width)};")
@@ -136,7 +160,7 @@ class _Nest:
         if self.is_product:
             second, is_turned = self.pieces.second, int(is_transposed(self.layout.network, self.v))
             self.code(
-                f"load_second(&{weights}, &{self.name}_layer, (struct region *const[]){{&{second}}}, 1, {is_turned}, "
+                f"load_second(&{weights}, &{self.name}_layer, {regions_of([second])}, {is_turned}, "
                 f"tile.samples.first, {'group' if self.layer.groups > 1 else 0}, {outputs}, tile.inputs);"
             )
         elif self.layer.has_weights:
@@ -154,8 +178,7 @@ class _Nest:
         self._store()
 
     def _call(self, weights: str) -> str:
-        operands = self.pieces.operands[:1] if self.is_product else self.pieces.operands
-        return call_of(self.layer, self.name, operands, weights, self.pieces.out, self.pieces.follow)
+        return call_of(self.layer, self.name, self.operands, weights, self.pieces.out, self.pieces.follow)
 
     def _place(self, out: str) -> None:
         """Let the region of the result hold this tile, of a chunk or of all channels where they are needed at once."""
@@ -193,21 +216,23 @@ class _Nest:
         self._settle(stack)
 
     def _add_slice(self, tile: str) -> None:
-        operands = ", ".join(
-            f"&{each}" for each in (self.pieces.operands[:1] if self.is_product else self.pieces.operands)
-        )
-        count = 1 if self.is_product else len(self.pieces.operands)
         self.code(
-            f"add_slice(&{self.name}_layer, (struct region *const[]){{{operands}}}, {count}, &{self.pieces.weights}, "
+            f"add_slice(&{self.name}_layer, {regions_of(self.operands)}, &{self.pieces.weights}, "
             f"&sums, tile.inputs.first == 0, {tile});"
         )
 
     def _settle(self, stack: ExitStack) -> None:
         with self.code.block(f"if (tile.inputs.stop == {self.depth})"):
             self._place(self.pieces.out)
+            self._shrink()
             self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
             self._store()
         self.code(f"forget(&{self.pieces.weights});")
+
+    def _shrink(self) -> None:
+        """Let results lie as close as their sums: those of a shorter last chunk must not reach sums of later ones."""
+        if not self.pieces.is_kept:
+            self.code(f"{self.pieces.out}.cell = tile.outputs.stop - tile.outputs.first;")
 
     def _block(self, stack: ExitStack, rest: list[str]) -> None:
         """The input of a block, whole or row by row, for a slice of its channels; weights of some outputs at a time."""
@@ -216,13 +241,11 @@ class _Nest:
         low = f"group * {self.depth} + " if self.layer.groups > 1 else ""
         is_row = self.plan.mode == "block-row"
         self.code("struct tile part = tile;")
+        mode, channels = "BLOCK_ROW" if is_row else "BLOCK", span(f"{low}tile.inputs.first", f"{low}tile.inputs.stop")
         head = "EACH(part.rows, tile.rows.first, tile.rows.stop, %s)" % (1 if is_row else self.plan.tile[0])
         with self.code.block(head):
-            for region in self.pieces.coming:
-                self.code(
-                    f"bring(&{region}, &{self.name}_layer, {'BLOCK_ROW' if is_row else 'BLOCK'}, "
-                    f"(struct span){{{low}tile.inputs.first, {low}tile.inputs.stop}}, part);"
-                )
+            if self.pieces.coming:
+                self._bring_all(mode, channels, "part")
             with self.code.block(f"EACH(part.outputs, tile.outputs.first, tile.outputs.stop, {self.plan.inner})"):
                 self._weights(stack, rest, outputs="part.outputs")
                 self._add_slice("part")

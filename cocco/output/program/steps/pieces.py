@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
 from cocco.output.program.refusal import Refusal, check_second
 from cocco.output.program.text import OPS, call_of, span
@@ -24,6 +26,7 @@ class Pieces:
         self.is_kept = layout.kept(stage, self.result) is not None
         self.slices_of = -1  #: a tensor that comes in slices, and again without room of its own
         self.coming: dict[str, int] = {}  #: regions of what is loaded piece by piece, with their tensors
+        self.together = "-1"  #: where operands lie one behind the other, if they do
         self._arrive()
         self._input()
         self._weights()
@@ -53,8 +56,13 @@ class Pieces:
         return "AT(0, 0)" if name is None else self.layout.at(name)
 
     def _define(self, u: int, cell: int, at: str) -> str:
-        name = self.layout.region_name(self.stage, u)
-        self.lines.append(self.layout.region(name, u, at, self.regions[u], cell))
+        name, region, more = self.layout.region_name(self.stage, u), self.regions[u], ""
+        if self.plan.order == "KP":  # SIDE has the rows that stay
+            region = region._replace(side=(self.plan.kept, region.main[1]))
+            region = region._replace(main_bytes=self.plan.at_once * prod(region.main) * cell)
+            more = f", .stays = {'1' if self.layer.op == 'matmul' else 'BATCH'}"
+        more += f", .comes = true, .samples = {self.plan.at_once}"
+        self.lines.append(self.layout.region(name, u, at, region, cell, more))
         return name
 
     def _up(self, channels: int) -> int:
@@ -90,9 +98,11 @@ class Pieces:
             if operands[0] == operands[1]:
                 raise Refusal(f"layer {layer.name!r}: a product of a map with itself has no program yet")
             local = [u for u in local if u != operands[1]]
-        is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT"
-        if is_cut and len(operands) > 1 and layer.op != "matmul":
-            raise Refusal(f"layer {layer.name!r}: groups or slices of several operands have no program yet")
+        is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT" and layer.op != "matmul"
+        if layer.groups > 1 and is_cut and len(operands) > len(local):
+            raise Refusal(f"layer {layer.name!r}: groups of a map that comes twice, or stays, have no program yet")
+        if len(local) > 1 and (is_cut or tensor_id(network, self.stage.number, local[1]) not in self.layout.places):
+            self.together = self._at(local[0])
         depth = layer.in_channels // layer.groups
         for u in local:
             channels = network.tensors[u].channels
