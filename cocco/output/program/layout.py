@@ -93,8 +93,16 @@ class Layout:
         kept = self.kept(stage, u)
         return self.kept_name(kept) if kept else f"s{stage.number}_{self.names[u]}"
 
-    def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "") -> str:
-        """Return the definition of a region; its sizes become constants. more: other fields."""
+    def tensor(self, u: int, name: str, heads: int = 1, apart: int = 0) -> str:
+        """Return the definition of a tensor; heads: so many are rows one below the other, these channels apart."""
+        of = self.network.tensors[u]
+        return (
+            f'static const struct tensor {name} = {{"{of.name}", {of.height * heads}, {of.width}, {of.channels}, '
+            f"{self.dram.get(u, -1)}, {of.height}, {apart}}};"
+        )
+
+    def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "", of: str = "") -> str:
+        """Return the definition of a region; its sizes become constants. more: other fields; of: another tensor."""
         (rows, columns), (side_rows, side_columns) = region.main, region.side
         self.constants |= {f"{name}_ROWS".upper(): rows, f"{name}_COLUMNS".upper(): columns}
         side = ""
@@ -103,7 +111,7 @@ class Layout:
             side = f", .side = {at} + {region.main_bytes}, .side_rows = {name.upper()}_SIDE_ROWS"
             side += f", .side_columns = {side_columns}"
         return (
-            f"static struct region {name} = {{.of = &{self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
+            f"static struct region {name} = {{.of = &{of or self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
             f".columns = {name.upper()}_COLUMNS, .cell = {cell}{side}{more}}};"
         )
 

@@ -13,7 +13,7 @@ from cocco.output.program.steps.blocks import attention_step
 from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
 from cocco.output.program.steps.held import held_step
 from cocco.output.program.steps.loops import ORDERS, loop_step
-from cocco.output.program.text import layer_text
+from cocco.output.program.text import layer_text, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.regions import Region
@@ -63,12 +63,7 @@ def _layers(layout: Layout) -> list[str]:
         steps += ["", *_step(layout, stage)]
     kept = [_kept(layout, each) for each in layout.priced.partition.keep]
     used = set(re.findall(r"&(\w+)", "\n".join([*kept, *steps])))
-    tensors = [
-        f'static const struct tensor {name} = {{"{tensor.name}", {tensor.height}, {tensor.width}, {tensor.channels}, '
-        f"{layout.dram.get(u, -1)}}};"
-        for u, (name, tensor) in enumerate(zip(layout.names.values(), network.tensors))
-        if name in used
-    ]
+    tensors = [layout.tensor(u, name) for u, name in layout.names.items() if name in used]
     layers = [layer_text(network, v, layout.names[v]) for v in range(len(network.layers))]
     layers = [each for v, each in enumerate(layers) if f"{layout.names[v]}_layer" in used]
     lines = ["/* The layers of each step as loops. */", '#include "layers.h"', "", *tensors, *layers]
@@ -102,7 +97,7 @@ def _header(layout: Layout) -> list[str]:
 def _sizes(layout: Layout) -> list[str]:
     """Return the constants: of the memories, of DRAM, and of the regions of each step."""
     network, operands = layout.network, [0, *map(len, layout.network.operands)]
-    sharing = max((layer.groups // layer.second_heads for layer in network.layers), default=1)
+    sharing = max(map(sharing_of, network.layers), default=1)
     taps = max((layer.kernel[0] * layer.kernel[1] for layer in network.layers), default=1)
     constants = {
         "ON_CHIP_BYTES": layout.capacity,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition
-from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 UNSUPPORTED_OPS = ("rearrange", "attention")
@@ -25,20 +24,12 @@ def check_supported(priced: PricedPartition) -> None:
     for names, price in zip(partition.names, priced.prices):
         if isinstance(price, Shortage):
             raise Refusal(f"plan cannot run: {names[0]!r} .. {names[-1]!r}: {price.reason}")
-        if price.channel_groups > 1:
-            raise Refusal(f"subgraph of {names[0]!r}: groups of channels one after the other have no program yet")
 
 
 def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -> None:
     """Raise Refusal for a loop order that is not written down as a program."""
     if price.loops is not None and price.loops.order not in orders:
         raise Refusal(f"subgraph of {names[0]!r}: loop order {price.loops.order} has no program yet")
-
-
-def check_second(layer: Layer) -> None:
-    """Raise Refusal where the second operand of a product is several maps: only attentions in blocks have those."""
-    if len(layer.inputs) != 2:
-        raise Refusal(f"layer {layer.name!r}: a second operand of several tensors has no program yet")
 
 
 def _check_network(network: Network) -> None:

@@ -57,6 +57,13 @@ def regions_of(names: Sequence[str]) -> str:
     return f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}"
 
 
+def seconds_of(name: str, count: int) -> list[str]:
+    """Return the definitions of the weights of a product whose second operand is this many maps on chip."""
+    names = [name, *(f"{name}_{number}" for number in range(1, count))]
+    pairs = reversed([*zip(names, [*names[1:], ""])])
+    return [f"static struct weights {each} = {{.next = {f'&{after}' if after else 'NULL'}}};" for each, after in pairs]
+
+
 def span(first: object, stop: object) -> str:
     """Return a span from the first to before the last, as C."""
     return f"(struct span){{{first}, {stop}}}"
@@ -70,11 +77,17 @@ def layer_text(network: Network, v: int, name: str) -> str:
         f"{layer.upsample[axis]}}}"
         for axis in (0, 1)
     )
-    heads = layer.groups // layer.second_heads if layer.op == "matmul" else heads_of(network, v)
+    sharing = sharing_of(layer)
+    heads = sharing if layer.op == "matmul" else heads_of(network, v)
     return (
-        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height}, "
+        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height * sharing}, "
         f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}}};"
     )
+
+
+def sharing_of(layer: Layer) -> int:
+    """Return how many heads of a product share one of its second operand; they are rows one below the other."""
+    return layer.groups // layer.second_heads if layer.op == "matmul" else 1
 
 
 def heads_of(network: Network, u: int) -> int:

@@ -95,18 +95,23 @@ void follow_tile(struct region *out, const struct follow *follow, struct tile ti
 
 static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
 {
-    const uint8_t *mine = on_chip + weights->at + (output - weights->first_output) * weights->output_bytes
-                          + (input - weights->first_input) * weights->input_bytes;
     uint32_t sum = 0;
-    for (int i = 0; i < meetings; i++) {
-        const uint8_t *w = mine + found[i].tap * weights->tap_bytes + found[i].input * weights->input_bytes;
-        const uint8_t *x = found[i].x;
-        if (weights->input_bytes == 1)
-            for (int c = 0; c < found[i].count; c++)
-                sum += (uint32_t)x[c] * w[c];
-        else
-            for (int c = 0; c < found[i].count; c++)
-                sum += (uint32_t)x[c] * w[c * weights->input_bytes];
+    for (; weights; weights = weights->next) {
+        if (output < weights->outputs.first || output >= weights->outputs.stop)
+            continue;
+        const uint8_t *mine = on_chip + weights->at + (output - weights->outputs.first) * weights->output_bytes;
+        long step = weights->input_bytes;
+        for (int i = 0; i < meetings; i++) {
+            int before = input + found[i].input - weights->inputs.first; /* inputs of these weights before the first */
+            int first = most(0, -before), stop = least(found[i].count, weights->inputs.stop - weights->inputs.first - before);
+            const uint8_t *w = mine + found[i].tap * weights->tap_bytes, *x = found[i].x;
+            if (step == 1)
+                for (int c = first; c < stop; c++)
+                    sum += (uint32_t)x[c] * w[before + c];
+            else
+                for (int c = first; c < stop; c++)
+                    sum += (uint32_t)x[c] * w[(before + c) * step];
+        }
     }
     return sum;
 }
@@ -201,8 +206,8 @@ static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, si
  * output; all are scaled anew when the maximum grows.
  */
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
-            struct region *out, bool out_stays, struct tile tile)
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile)
 {
     int count = scores->channels / scores->groups, width = context->channels / context->groups;
     int depth = scores->in_channels / scores->groups, first = tile.outputs.first / width;
@@ -211,9 +216,8 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
     for (int row = tile.rows.first; row < tile.rows.stop; row++)
     for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
         bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
-        int head = first + row / scores->height, down = row % scores->height;
-        const uint8_t *query = stays ? at(queries, sample, down, column) + head * depth : at(queries, sample, row, column);
-        uint8_t *result = out_stays ? at(out, sample, down, column) + head * width : at(out, sample, row, column);
+        const uint8_t *query = at(queries, sample, row, column) + first * depth;
+        uint8_t *result = at(out, sample, row, column) + tile.outputs.first;
         struct meeting found = {query, 0, 0, depth};
         uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
         for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {

@@ -43,7 +43,8 @@ static long address(const struct region *region, int sample, int row, int column
     if (region->row_at[row] < 0 || region->column_at[column] < 0)
         fail("a position is read that is not on chip", region->of->name);
     long place = (long)(sample - region->sample) * region->rows + region->row_at[row];
-    return region->main + (place * region->columns + region->column_at[column]) * region->cell;
+    return region->main + (place * region->columns + region->column_at[column]) * region->cell
+           + (region->folds ? row / region->of->rows * region->of->apart : 0);
 }
 
 /* Channel 0 of a position; that it holds only some channels is taken into account. */
@@ -99,16 +100,28 @@ struct span span_of(const struct pace *pace, int tick)
 
 static long in_dram(const struct tensor *of, int sample, int row, int column)
 {
-    return of->dram + (((long)sample * of->height + row) * of->width + column) * of->channels;
+    long place = ((long)sample * of->rows + row % of->rows) * of->width + column;
+    return of->dram + place * of->channels + row / of->rows * of->apart;
 }
 
-void load_tile(struct region *region, struct span samples, struct span rows, struct span columns)
+/* The channels of a tile are its outputs, here and there. */
+void load_tile(struct region *region, struct tile tile)
 {
-    for (int sample = samples.first; sample < samples.stop; sample++)
-        for (int row = rows.first; row < rows.stop; row++)
-            for (int column = columns.first; column < columns.stop; column++)
-                dma_load(INPUTS, address(region, sample, row, column), in_dram(region->of, sample, row, column),
-                         region->of->channels);
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
+        for (int row = tile.rows.first; row < tile.rows.stop; row++)
+            for (int column = tile.columns.first; column < tile.columns.stop; column++)
+                dma_load(INPUTS, address(region, sample, row, column) + tile.outputs.first - region->channel,
+                         in_dram(region->of, sample, row, column) + tile.outputs.first,
+                         tile.outputs.stop - tile.outputs.first);
+}
+
+/* A whole map, all samples. */
+void load_map(struct region *region)
+{
+    const struct tensor *of = region->of;
+    struct tile all = {{0, BATCH}, {0, of->height}, {0, of->width}, {0, of->channels}, {0, 1}};
+    ring(region);
+    load_tile(region, all);
 }
 
 void store_tile(const struct region *region, struct tile tile)
@@ -314,7 +327,7 @@ void load_weights(struct weights *held, const struct layer *layer, long from, st
     int part[7] = {1, outputs.first, outputs.stop, inputs.first, inputs.stop};
     long taps = (long)layer->down.taps * layer->across.taps, all = layer->in_channels / layer->groups;
     long count = inputs.stop - inputs.first;
-    held->first_output = outputs.first, held->first_input = inputs.first;
+    held->outputs = outputs, held->inputs = inputs;
     held->output_bytes = taps * count, held->tap_bytes = count, held->input_bytes = 1;
     if (is_held(held, part))
         return;
@@ -328,66 +341,48 @@ void load_weights(struct weights *held, const struct layer *layer, long from, st
                      from + (output * taps + tap) * all + inputs.first, count);
 }
 
+static void view(struct weights *part, long at, int cell, bool is_transposed, struct span outputs, struct span inputs)
+{
+    part->at = at, part->outputs = outputs, part->inputs = inputs;
+    part->output_bytes = is_transposed ? cell : 1, part->input_bytes = is_transposed ? 1 : cell;
+}
+
 /* The same of the second operand of a product, head by head: the rows of its maps one below the other (y).
  *
- * A single map that is whole on chip is read where it is. outputs: of the layer; inputs: of a head.
+ * Maps that are whole on chip are read where they are. outputs: of the layer; inputs: of a head.
  */
 void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
                  bool is_transposed, int sample, int head, struct span outputs, struct span inputs)
 {
-    int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
+    int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups, low = head * width;
     int part[7] = {2, outputs.first, outputs.stop, inputs.first, inputs.stop, sample, head};
-    struct span mine = {outputs.first - head * width, outputs.stop - head * width};
+    struct span mine = {outputs.first - low, outputs.stop - low};
     struct span rows = is_transposed ? mine : inputs, channels = is_transposed ? inputs : mine;
-    int first = head / layer->heads * (is_transposed ? depth : width) + channels.first;
-    int size = channels.stop - channels.first, cell = round_up(size);
-    held->first_output = outputs.first, held->first_input = inputs.first, held->tap_bytes = 0;
-    if (count == 1 && y[0]->rows) {
-        const struct tensor *of = y[0]->of;
-        cell = y[0]->cell;
-        held->at = y[0]->main + ((long)(sample - y[0]->sample) * of->height * of->width + rows.first) * cell + first;
-    } else if (!is_held(held, part)) {
-        for (int p = 0, base = 0; p < count; base += y[p]->of->height * y[p]->of->width, p++)
-            for (int row = most(rows.first, base); row < rows.stop; row++) {
-                const struct tensor *of = y[p]->of;
-                int down = (row - base) / of->width, across = (row - base) % of->width;
-                long to = held->at + (long)(row - rows.first) * cell;
-                if (down >= of->height)
-                    break;
-                if (y[p]->rows)
-                    memcpy(on_chip + to, at(y[p], sample, down, across) + first, (size_t)size);
-                else
-                    dma_load(INPUTS, to, in_dram(of, sample, down, across) + first, size);
-            }
-    }
-    held->output_bytes = is_transposed ? cell : 1;
-    held->input_bytes = is_transposed ? 1 : cell;
-}
-
-/* Queries whose heads share one head of keys are rows of one matrix: row r is row r % height of head + r / height. */
-void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile)
-{
-    const struct tensor *of = queries->of;
-    place(queries, tile);
-    queries->channel = 0;
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-        for (int column = tile.columns.first; column < tile.columns.stop; column++)
-            dma_load(INPUTS, address(queries, tile.samples.first, row, column),
-                     in_dram(of, tile.samples.first, row % of->height, column)
-                     + (long)(head * sharing + row / of->height) * depth, depth);
-}
-
-/* Results of such rows to DRAM; stays: from the whole map on chip. */
-void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile)
-{
-    const struct tensor *of = out->of;
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-        for (int column = tile.columns.first; column < tile.columns.stop; column++) {
-            long channel = (long)(head * sharing + row / of->height) * width;
-            long here = stays ? address(out, tile.samples.first, row % of->height, column) + channel
-                              : address(out, tile.samples.first, row, column);
-            dma_store(in_dram(of, tile.samples.first, row % of->height, column) + channel, here, width);
+    int first = head / layer->heads * (is_transposed ? depth : width) + channels.first, size = channels.stop - channels.first;
+    bool is_loaded = is_held(held, part), are_here = true;
+    for (int p = 0; p < count; p++)
+        are_here = are_here && y[p]->rows;
+    if (!are_here)
+        view(held, held->at, round_up(size), is_transposed, outputs, inputs);
+    for (int p = 0, base = 0; p < count; base += y[p]->of->height * y[p]->of->width, p++) {
+        const struct tensor *of = y[p]->of;
+        struct span here = {most(rows.first, base), least(rows.stop, base + of->height * of->width)};
+        struct span shifted = {low + here.first, low + here.stop};
+        if (are_here) {
+            long place = (long)(sample - y[p]->sample) * of->height * of->width + here.first - base;
+            view(held, y[p]->main + place * y[p]->cell + first - y[p]->channel, y[p]->cell, is_transposed,
+                 is_transposed ? shifted : outputs, is_transposed ? inputs : here);
+            held = held->next;
         }
+        for (int row = here.first; !are_here && !is_loaded && row < here.stop; row++) {
+            int down = (row - base) / of->width, across = (row - base) % of->width;
+            long to = held->at + (long)(row - rows.first) * round_up(size);
+            if (y[p]->rows)
+                memcpy(on_chip + to, at(y[p], sample, down, across) + first, (size_t)size);
+            else
+                dma_load(INPUTS, to, in_dram(of, sample, down, across) + first, size);
+        }
+    }
 }
 
 /* Guard words stand before and behind each region of a step: (start, bytes) pairs. */

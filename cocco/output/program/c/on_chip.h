@@ -37,6 +37,7 @@ struct tensor { /* in DRAM: samples, rows, columns, channels */
     const char *name;
     int height, width, channels;
     long dram;
+    int rows, apart; /* of the map; heads may be rows one below the other, so many channels apart */
 };
 
 struct region { /* positions of a tensor on chip: samples, rows, columns, and the bytes of a position */
@@ -45,7 +46,7 @@ struct region { /* positions of a tensor on chip: samples, rows, columns, and th
     int rows, columns, cell;
     long side; /* rows of the whole width that the next row of tiles reads again, or that stay for all samples */
     int side_rows, side_columns;
-    bool comes;                 /* from DRAM, piece by piece */
+    bool comes, folds;          /* from DRAM, piece by piece; a map whose heads are read as rows */
     int samples, stays, there;  /* at once; those whose first rows stay in SIDE; those of which they are there */
     int sample, channel; /* the first that it holds */
     int row_at[MOST_ROWS], column_at[MOST_COLUMNS];               /* slot of each row and column, -1 where not here */
@@ -71,8 +72,9 @@ struct layer {
 
 struct weights { /* of outputs and inputs of a part: where (output, tap, input) lies */
     long at, output_bytes, tap_bytes, input_bytes;
-    int first_output, first_input;
-    int held[7]; /* which part is here, so that it is not loaded twice */
+    struct span outputs, inputs;
+    int held[7];          /* which part is here, so that it is not loaded twice */
+    struct weights *next; /* those of the next of several maps */
 };
 
 struct tile { struct span samples, rows, columns, outputs, inputs; };
@@ -102,7 +104,8 @@ uint8_t *at(const struct region *region, int sample, int row, int column);
 void ring(struct region *region);
 void drop(struct region *region);
 struct span span_of(const struct pace *pace, int tick);
-void load_tile(struct region *region, struct span samples, struct span rows, struct span columns);
+void load_map(struct region *region);
+void load_tile(struct region *region, struct tile tile);
 void store_tile(const struct region *region, struct tile tile);
 void restore(struct region *region, struct span samples, struct span rows, struct span columns);
 void save(struct region *region, struct span samples, struct span rows, struct span columns);
@@ -113,8 +116,6 @@ long unmet(const struct layer *layer, const struct tensor *of);
 void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
 void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
                  bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
-void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile);
-void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile);
 void forget(struct weights *held);
 void place(struct region *region, struct tile tile);
 void guard_begin(const long *regions, int count);
@@ -129,8 +130,8 @@ void add_slice(const struct layer *layer, struct region *const *x, int count, co
 void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
 void settle(const struct sums *sums, struct region *out, const struct follow *follow);
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
-            struct region *out, bool out_stays, struct tile tile);
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 

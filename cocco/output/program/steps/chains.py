@@ -110,11 +110,8 @@ class _Chain:
 
     def _whole(self) -> None:
         """All samples of x, which stay over the chunks."""
-        for region, u in self.pieces.coming.items():
-            of = self.layout.network.tensors[u]
-            self.code(f"ring(&{region});")
-            every = f"(struct span){{0, {of.height}}}, (struct span){{0, {of.width}}}"
-            self.code(f"load_tile(&{region}, (struct span){{0, BATCH}}, {every});")
+        for region in self.pieces.coming:
+            self.code(f"load_map(&{region});")
 
     def _begin_sample(self) -> None:
         for region in (*self.pieces.coming, *dict.fromkeys((self.e, self.d))):
@@ -127,9 +124,9 @@ class _Chain:
     def _bring(self) -> None:
         """Rows of x that are not there yet, each into the slot of one that no tile reads any more."""
         if self.pieces.coming and self.plan.mode != "whole":
-            columns = span(0, self.layout.network.tensors[self.links.x].width)
-            rows = span("rows_here", f"{self._rows('x')}.stop")
-            self.code(f"load_tile(&{self.x}, tile.samples, {rows}, {columns});")
+            x, rows = self.layout.network.tensors[self.links.x], span("rows_here", f"{self._rows('x')}.stop")
+            new = f"{{tile.samples, {rows}, {span(0, x.width)}, {span(0, x.channels)}, {span(0, 1)}}}"
+            self.code(f"load_tile(&{self.x}, (struct tile){new});")
             self.code(f"rows_here = {self._rows('x')}.stop;")
 
     def _load_staying(self, channels: str) -> None:

@@ -9,7 +9,7 @@ from itertools import accumulate
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.pieces import Pieces
-from cocco.output.program.text import Code, call_of, is_transposed, regions_of, span
+from cocco.output.program.text import Code, call_of, is_transposed, regions_of, sharing_of, span
 from workloads.network.layers.ops import WINDOW_OPS
 
 ORDERS = {
@@ -53,6 +53,7 @@ class _Nest:
         self.code, self.pieces = Code(), Pieces(layout, stage)
         self.v, self.layer = stage.layers[0], layout.layer(stage.layers[0])
         self.name, self.is_product = layout.names[self.v], self.layer.op == "matmul"
+        self.sharing = sharing_of(self.layer)
         self.width, self.depth = self.layer.channels // self.layer.groups, self.layer.in_channels // self.layer.groups
 
     def write(self, tokens: list[str]) -> None:
@@ -90,7 +91,8 @@ class _Nest:
 
     def _groups(self, stack: ExitStack, rest: list[str]) -> None:
         if self.layer.groups > 1:
-            stack.enter_context(self.code.block(f"for (int group = 0; group < {self.layer.groups}; group++)"))
+            step = f"group += {self.sharing}" if self.sharing > 1 else "group++"
+            stack.enter_context(self.code.block(f"for (int group = 0; group < {self.layer.groups}; {step})"))
 
     def _samples(self, stack: ExitStack, rest: list[str]) -> None:
         self._each(stack, "samples", 0, "BATCH", self.plan.at_once)
@@ -99,7 +101,7 @@ class _Nest:
         if "bring" in rest:
             for region in self.pieces.coming:
                 self.code(f"drop(&{region});")
-        self._each(stack, "rows", 0, self.layer.height, self.plan.tile[0])
+        self._each(stack, "rows", 0, self.layer.height * self.sharing, self.plan.tile[0])
         self._each(stack, "columns", 0, self.layer.width, self.plan.tile[1])
 
     def _first(self, output: int) -> str:
@@ -144,10 +146,12 @@ class _Nest:
     @property
     def operands(self) -> list[str]:
         """What passes through the windows of the layer; the second operand of a product is its weights."""
-        return self.pieces.operands[:1] if self.is_product else self.pieces.operands
+        return self.pieces.operands
 
     def _everywhere(self) -> None:
-        self.code(f"tile.rows = {span(0, self.layer.height)}, tile.columns = {span(0, self.layer.width)};")
+        self.code(
+            f"tile.rows = {span(0, self.layer.height * self.sharing)}, tile.columns = {span(0, self.layer.width)};"
+        )
 
     def _whole(self, stack: ExitStack, rest: list[str]) -> None:
         for region in self.pieces.coming:
@@ -160,7 +164,7 @@ class _Nest:
         if self.is_product:
             second, is_turned = self.pieces.second, int(is_transposed(self.layout.network, self.v))
             self.code(
-                f"load_second(&{weights}, &{self.name}_layer, {regions_of([second])}, {is_turned}, "
+                f"load_second(&{weights}, &{self.name}_layer, {second}, {is_turned}, "
                 f"tile.samples.first, {'group' if self.layer.groups > 1 else 0}, {outputs}, tile.inputs);"
             )
         elif self.layer.has_weights:

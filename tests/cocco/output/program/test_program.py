@@ -16,6 +16,7 @@ from cocco.output.program.reference import PRIME, ByteArithmetic
 from cocco.output.program.verify import ProgramRun, run_program
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution.value.arithmetic import Arithmetic
+from simulator.model.priced import price_partition
 from tests.helpers.parts import first_of
 from tests.helpers.random_layers import random_layer
 from tests.helpers.random_runs import random_run
@@ -109,8 +110,34 @@ def test_a_layer_in_a_loop_order_runs_as_claimed(seed, order, tmp_path):
 
 
 @needs_gcc
+@pytest.mark.parametrize("bytes_", [1200, 1400, 1600, 2000])
+def test_a_step_of_a_decoder_runs_with_its_cache_in_loop_orders_and_held(bytes_, tmp_path):
+    """Six heads of queries share two of keys; keys and values are those of a cache and of the step."""
+    b = workloads.Builder("step")
+    q, (k, v) = b.input("q", 2, 1, 48), (b.input(each, 2, 1, 16) for each in "kv")
+    caches = [b.input(each, 5, 1, 16) for each in ("k_cache", "v_cache")]
+    scores = b.matmul("scores", q, [caches[0], k], 6, True, 2)
+    b.matmul("context", b.softmax("softmax", scores), [caches[1], v], 6, False, 2)
+    network = b.build()
+    for plan in (Partition.layerwise(network), Partition.from_groups(network, [["scores", "softmax"], ["context"]])):
+        if evaluate(network, plan, Accelerator(shared_buffer=bytes_)).fits:
+            assert run(network, plan, Accelerator(shared_buffer=bytes_), tmp_path).message == ""
+
+
+@needs_gcc
+def test_groups_of_channels_run_one_after_the_other(tmp_path):
+    b = workloads.Builder("apart")
+    x = b.input("x", 9, 9, 32)
+    b.maxpool("c", b.add("b", [b.depthwise("a", x, 3, padding=1), x]), 3)
+    network, chip = b.build(), Accelerator(shared_buffer=900, batch=2)
+    plan = Partition.from_groups(network, [["a", "b", "c"]])
+    assert price_partition(network, plan, chip).prices[0].channel_groups > 1
+    assert run(network, plan, chip, tmp_path).message == ""
+
+
+@needs_gcc
 @pytest.mark.parametrize(
-    "kind", ["layers", "graphs", "tight graphs", "chains", "epilogues", "attentions", "heads", "decoders"]
+    "kind", ["layers", "graphs", "tight graphs", "chains", "epilogues", "attentions", "heads", "decoders", "language"]
 )
 @pytest.mark.parametrize("seed", first_of(range(60), 3))
 def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path):
