@@ -44,7 +44,11 @@ def program_of(
     >>> sorted(program_of(network, plan, Accelerator(shared_buffer=4096)))
     ['Makefile', 'kernels.c', 'layers.c', 'layers.h', 'on_chip.c', 'on_chip.h', 'plan.c', 'sizes.h']
     """
-    layout = lay_out(price_partition(network, partition, accelerator, tile_rule))
+    return files_of(lay_out(price_partition(network, partition, accelerator, tile_rule)))
+
+
+def files_of(layout: Layout) -> dict[str, str]:
+    """Return the files of a layout, by name."""
     own = {"layers.c": _layers(layout), "layers.h": _header(layout), "plan.c": _plan(layout), "sizes.h": _sizes(layout)}
     text = {name: "\n".join(lines) + "\n" for name, lines in own.items()}
     return text | {name: (files("cocco.output.program") / "c" / name).read_text() for name in SUPPORT}
