@@ -79,20 +79,6 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
     memcpy(place, values, (size_t)count);
 }
 
-/* The same of results that lie on chip: what follows a layer that needed all channels of a position. */
-void follow_tile(struct region *out, const struct follow *follow, struct tile tile)
-{
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
-    for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
-        uint8_t values[WORD];
-        int words = least(WORD, tile.outputs.stop - word);
-        memcpy(values, at(out, sample, row, column) + word, (size_t)words);
-        finish(out, follow, sample, row, column, word, words, values);
-    }
-}
-
 static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
 {
     uint32_t sum = 0;
@@ -116,13 +102,22 @@ static uint32_t dot(const struct meeting *found, int meetings, const struct weig
     return sum;
 }
 
-static uint8_t *sum_at(const struct sums *sums, int sample, int row, int column, int output)
+static uint32_t get(long place)
+{
+    uint32_t value;
+    memcpy(&value, on_chip + place, sizeof value);
+    return value;
+}
+
+static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
+
+static long sum_at(const struct sums *sums, int sample, int row, int column, int output)
 {
     struct tile of = sums->of;
     long place = (long)(sample - of.samples.first) * (of.rows.stop - of.rows.first) + row - of.rows.first;
     place = place * (of.columns.stop - of.columns.first) + column - of.columns.first;
     place = place * (of.outputs.stop - of.outputs.first) + output - of.outputs.first;
-    return on_chip + sums->at + place * (long)sizeof(uint32_t);
+    return sums->at + place * (long)sizeof(uint32_t);
 }
 
 /* Outputs of a tile; with sums the part of these inputs is added to them, and no result is made. */
@@ -132,9 +127,7 @@ static void reduce(const struct layer *layer, struct region *const *x, int count
 {
     static struct meeting found[MOST_MEETINGS];
     int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    EACH_POSITION(tile)
     for (int first = tile.outputs.first, stop; first < tile.outputs.stop; first = stop) {
         int group = first / width;
         struct span inputs = {group * depth + tile.inputs.first, group * depth + tile.inputs.stop};
@@ -144,15 +137,11 @@ static void reduce(const struct layer *layer, struct region *const *x, int count
             uint8_t values[WORD];
             int words = least(WORD, stop - word);
             for (int k = 0; k < words; k++) {
-                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first), before = 0;
+                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first);
+                long place = sums ? sum_at(sums, sample, row, column, word + k) : 0;
                 values[k] = requantize(sum);
-                if (sums) {
-                    uint8_t *place = sum_at(sums, sample, row, column, word + k);
-                    if (!is_first)
-                        memcpy(&before, place, sizeof before);
-                    sum += before;
-                    memcpy(place, &sum, sizeof sum);
-                }
+                if (sums)
+                    put(place, sum + (is_first ? 0 : get(place)));
             }
             if (!sums)
                 finish(out, follow, sample, row, column, word, words, values);
@@ -172,33 +161,21 @@ void add_slice(const struct layer *layer, struct region *const *x, int count, co
     reduce(layer, x, count, weights, sums, is_first, NULL, NULL, tile);
 }
 
-/* Make results of sums; they may lie where the sums lie, because a result takes less room than a sum. */
-void settle(const struct sums *sums, struct region *out, const struct follow *follow)
+/* Pass the results of a tile through what follows. They lie in `out`, or are sums, whose place they may take, because a
+ * result takes less room than a sum.
+ */
+void settle(const struct sums *sums, struct region *out, const struct follow *follow, struct tile tile)
 {
-    struct tile tile = sums->of;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    EACH_POSITION(tile)
     for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
         uint8_t values[WORD];
         int words = least(WORD, tile.outputs.stop - word);
-        for (int k = 0; k < words; k++) {
-            uint32_t sum;
-            memcpy(&sum, sum_at(sums, sample, row, column, word + k), sizeof sum);
-            values[k] = requantize(sum);
-        }
+        for (int k = 0; k < words; k++)
+            values[k] = sums ? requantize(get(sum_at(sums, sample, row, column, word + k)))
+                             : at(out, sample, row, column)[word + k];
         finish(out, follow, sample, row, column, word, words, values);
     }
 }
-
-static uint32_t get(long place)
-{
-    uint32_t value;
-    memcpy(&value, on_chip + place, sizeof value);
-    return value;
-}
-
-static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
 
 /* A block of keys and values (the inputs of a tile) for a tile of queries, one head; the last block makes results.
  *
@@ -251,9 +228,7 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
 {
     static struct meeting found[MOST_MEETINGS];
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+    EACH_POSITION(tile) {
         int meetings = find(layer, x, count, sample, row, column, tile.outputs, found);
         for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
             uint32_t result = 0;
@@ -273,9 +248,7 @@ void slide(const struct layer *layer, struct region *const *x, int count, struct
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
 {
     int width = layer->channels / layer->heads;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+    EACH_POSITION(tile) {
         uint8_t *place = at(out, sample, row, column);
         uint32_t first = 0, second = 0;
         for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {

@@ -107,12 +107,10 @@ static long in_dram(const struct tensor *of, int sample, int row, int column)
 /* The channels of a tile are its outputs, here and there. */
 void load_tile(struct region *region, struct tile tile)
 {
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-        for (int row = tile.rows.first; row < tile.rows.stop; row++)
-            for (int column = tile.columns.first; column < tile.columns.stop; column++)
-                dma_load(INPUTS, address(region, sample, row, column) + tile.outputs.first - region->channel,
-                         in_dram(region->of, sample, row, column) + tile.outputs.first,
-                         tile.outputs.stop - tile.outputs.first);
+    EACH_POSITION(tile)
+        dma_load(INPUTS, address(region, sample, row, column) + tile.outputs.first - region->channel,
+                 in_dram(region->of, sample, row, column) + tile.outputs.first,
+                 tile.outputs.stop - tile.outputs.first);
 }
 
 /* A whole map, all samples. */
@@ -126,12 +124,10 @@ void load_map(struct region *region)
 
 void store_tile(const struct region *region, struct tile tile)
 {
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-        for (int row = tile.rows.first; row < tile.rows.stop; row++)
-            for (int column = tile.columns.first; column < tile.columns.stop; column++)
-                dma_store(in_dram(region->of, sample, row, column) + tile.outputs.first,
-                          address(region, sample, row, column) + tile.outputs.first - region->channel,
-                          tile.outputs.stop - tile.outputs.first);
+    EACH_POSITION(tile)
+        dma_store(in_dram(region->of, sample, row, column) + tile.outputs.first,
+                  address(region, sample, row, column) + tile.outputs.first - region->channel,
+                  tile.outputs.stop - tile.outputs.first);
 }
 
 /* Copy the rows above these from SIDE back to MAIN, as far as both have room. */

@@ -99,6 +99,11 @@ enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
     for (span.first = (from); span.first < (until) && (span.stop = least(span.first + (size), until)); \
          span.first += (size))
 
+#define EACH_POSITION(tile) \
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++) \
+        for (int row = tile.rows.first; row < tile.rows.stop; row++) \
+            for (int column = tile.columns.first; column < tile.columns.stop; column++)
+
 /* on_chip.c */
 uint8_t *at(const struct region *region, int sample, int row, int column);
 void ring(struct region *region);
@@ -127,8 +132,7 @@ void convolve(const struct layer *layer, struct region *const *x, int count, con
               struct region *out, const struct follow *follow, struct tile tile);
 void add_slice(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
                const struct sums *sums, bool is_first, struct tile tile);
-void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
-void settle(const struct sums *sums, struct region *out, const struct follow *follow);
+void settle(const struct sums *sums, struct region *out, const struct follow *follow, struct tile tile);
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
             const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
             struct tile tile);

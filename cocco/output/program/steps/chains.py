@@ -179,7 +179,7 @@ class _Chain:
             for number, v in enumerate(self.links.openers):
                 self._open_slice(number, v, sums)
         for number, v in enumerate(self.links.openers if pieces.is_cut else ()):
-            code(f"settle(&sums_{number}, &{self.e}, {self._joining(v)});")
+            code(f"settle(&sums_{number}, &{self.e}, {self._joining(v)}, {sums});")
 
     def _open_slice(self, number: int, v: int, sums: str) -> None:
         code, name, part = self.code, self.layout.names[v], f"{self.layout.names[v]}_tile"
@@ -247,7 +247,7 @@ class _Chain:
         self._place("tile")
         if not self.pieces.is_kept:  # as close as their sums: a shorter last slice must not reach sums of later ones
             self.code(f"{self.pieces.out}.cell = tile.outputs.stop - tile.outputs.first;")
-        self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
+        self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow}, sums.of);")
         self._finish("tile")
 
     def _place(self, tile: str) -> None:

@@ -229,7 +229,7 @@ class _Nest:
         with self.code.block(f"if (tile.inputs.stop == {self.depth})"):
             self._place(self.pieces.out)
             self._shrink()
-            self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
+            self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow}, sums.of);")
             self._store()
         self.code(f"forget(&{self.pieces.weights});")
 

@@ -196,8 +196,8 @@ class Pieces:
             layer = layout.layer(v)
             others = [u for u in layout.network.operands[v] if u != before]
             parts[-1] += self._leaves(before)
-            if len(others) > 1 or (layer.op not in JOIN_OPS and others):
-                raise Refusal(f"layer {layer.name!r}: several maps after {self.layer.name!r} have no program yet")
+            if layer.op not in JOIN_OPS and others:
+                raise Refusal(f"layer {layer.name!r}: another map after {self.layer.name!r} has no program yet")
             if layer.op in JOIN_OPS:
                 parts[-1] += [self._other(v, u, OPS[layer.op]) for u in others]
             else:
@@ -206,8 +206,8 @@ class Pieces:
             before = v
         names = [self._entries(number, entries) for number, entries in enumerate(parts)]
         self.follow = names[0]
-        after = [f"follow_tile(&{self.out}, {name}, every);" for name in names[1:]]
-        self.tail = [line for each in zip(self.tail, after) for line in each if "NULL" not in line]
+        after = [f"settle(NULL, &{self.out}, {name}, every);" for name in names[1:]]
+        self.tail = [line for each in zip(self.tail, after) for line in each if ", NULL, every" not in line]
 
     def _entries(self, number: int, entries: list[str]) -> str:
         if not entries:
