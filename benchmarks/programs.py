@@ -54,7 +54,8 @@ def load(name: str) -> Network:
 
 
 CASES = {
-    "resnet50": "960KB", "googlenet": "512KB", "vgg16": "960KB", "mobilenet_v2": "64KB", "gpt2": "1MB", "llama3_8b": "1MB",
+    "resnet50": "960KB", "googlenet": "512KB", "vgg16": "960KB", "mobilenet_v2": "64KB", "gpt2": "1MB",
+    "llama3_8b": "1MB",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from cocco.output.program.refusal import check_order
 from cocco.output.program.steps.blocks import attention_step
 from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
 from cocco.output.program.steps.held import held_step
-from cocco.output.program.steps.loops import ORDERS, loop_step
+from cocco.output.program.steps.loops import JOINED, ORDERS, loop_step
 from cocco.output.program.text import layer_text, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
@@ -23,7 +23,7 @@ from simulator.partition.partition import Partition
 from workloads.files import write_atomic
 from workloads.network.network import Network
 
-SUPPORT = ("on_chip.h", "on_chip.c", "kernels.c", "Makefile")  #: the same for every plan
+SUPPORT = ("on_chip.h", "on_chip.c", "arriving.c", "kernels.c", "Makefile")  #: the same for every plan
 
 
 def program_of(
@@ -42,7 +42,7 @@ def program_of(
     >>> network = b.build()
     >>> plan = Partition.from_groups(network, [["a", "b"]])
     >>> sorted(program_of(network, plan, Accelerator(shared_buffer=4096)))
-    ['Makefile', 'kernels.c', 'layers.c', 'layers.h', 'on_chip.c', 'on_chip.h', 'plan.c', 'sizes.h']
+    ['Makefile', 'arriving.c', 'kernels.c', 'layers.c', 'layers.h', 'on_chip.c', 'on_chip.h', 'plan.c', 'sizes.h']
     """
     return files_of(lay_out(price_partition(network, partition, accelerator, tile_rule)))
 
@@ -84,7 +84,7 @@ def _kept(layout: Layout, kept: KeptInterval) -> str:
 
 
 def _step(layout: Layout, stage: Stage) -> Iterator[str]:
-    check_order(stage.names, stage.price, (*ORDERS, *CHAIN_ORDERS, "TB"))
+    check_order(stage.names, stage.price, (*ORDERS, *JOINED, *CHAIN_ORDERS, "TB"))
     if stage.price.loops is None:
         return held_step(layout, stage)
     if stage.price.loops.order == "TB":

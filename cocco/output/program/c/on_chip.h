@@ -105,6 +105,9 @@ enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
             for (int column = tile.columns.first; column < tile.columns.stop; column++)
 
 /* on_chip.c */
+long address(const struct region *region, int sample, int row, int column);
+long side_address(const struct region *region, int slot, int sample, int column);
+long in_dram(const struct tensor *of, int sample, int row, int column);
 uint8_t *at(const struct region *region, int sample, int row, int column);
 void ring(struct region *region);
 void drop(struct region *region);
@@ -114,6 +117,12 @@ void load_tile(struct region *region, struct tile tile);
 void store_tile(const struct region *region, struct tile tile);
 void restore(struct region *region, struct span samples, struct span rows, struct span columns);
 void save(struct region *region, struct span samples, struct span rows, struct span columns);
+void place(struct region *region, struct tile tile);
+void guard_begin(const long *regions, int count);
+void guard_end(const char *step, const long *regions, int count);
+void fail(const char *what, const char *name);
+
+/* arriving.c */
 void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
 void bring_all(struct region *const *x, int count, long at, const struct layer *layer, enum mode mode,
                struct span channels, struct tile tile);
@@ -122,10 +131,6 @@ void load_weights(struct weights *held, const struct layer *layer, long from, st
 void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
                  bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
 void forget(struct weights *held);
-void place(struct region *region, struct tile tile);
-void guard_begin(const long *regions, int count);
-void guard_end(const char *step, const long *regions, int count);
-void fail(const char *what, const char *name);
 
 /* kernels.c */
 void convolve(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,

@@ -14,8 +14,8 @@ from cocco.output.program.program import files_of, write_program
 from cocco.output.program.verify import run_program
 from simulator import Accelerator, evaluate
 from simulator.model.priced import price_partition
-from tests.cocco.output.program.test_lies import plan
 from tests.helpers.command_line import cocco
+from tests.helpers.handed_on import plan
 
 CHIP = Accelerator(shared_buffer=15500, batch=2)
 
