@@ -6,8 +6,6 @@ from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition
 from workloads.network.network import Network
 
-UNSUPPORTED_OPS = ("rearrange", "attention")
-
 
 class Refusal(ValueError):
     """There is no program of this plan; the message says what it would need."""
@@ -34,8 +32,10 @@ def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -
 
 def _check_network(network: Network) -> None:
     for layer in network.layers:
-        if layer.op in UNSUPPORTED_OPS:
-            raise Refusal(f"layer {layer.name!r}: {layer.op} has no program yet")
+        if layer.op == "attention":
+            raise Refusal(f"layer {layer.name!r}: an attention as one layer has no program yet; export one of layers")
+        if layer.op == "rearrange" and len(set(layer.inputs)) < len(layer.inputs):
+            raise Refusal(f"layer {layer.name!r}: a rearrangement that reads a map twice has no program yet")
         if layer.frames is not None or layer.experts is not None:
             raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
         if layer.has_weights and layer.bits.weights != 8:

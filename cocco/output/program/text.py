@@ -10,7 +10,7 @@ from workloads.network.network import Network
 
 OPS = {
     "conv": "c", "fc": "c", "conv_transpose": "c", "matmul": "c", "maxpool": "m", "avgpool": "s", "concat": "s",
-    "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L",
+    "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L", "rearrange": "r",
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def call_of(
     x, op = regions_of(operands), OPS[layer.op]
     if op == "c":
         return f"convolve(&{name}_layer, {x}, &{weights}, &{out}, {follow}, {tile});"
-    return f"{'slide' if op in 'ms' else 'join'}(&{name}_layer, {x}, &{out}, {tile});"
+    return f"{ {'m': 'slide', 's': 'slide', 'r': 'rearrange'}.get(op, 'join') }(&{name}_layer, {x}, &{out}, {tile});"
 
 
 def regions_of(names: Sequence[str]) -> str:

@@ -142,6 +142,8 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
             const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
             struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void rearrange(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void copy(const struct layer *layer, struct region *const *x, int count, struct region *out, long word, long stored);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 
 #endif

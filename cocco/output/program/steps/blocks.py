@@ -32,7 +32,7 @@ class _AttentionPieces(Pieces):
         queries, depth = self.layout.network.operands[self.v][0], self.layer.in_channels // self.layer.groups
         self.first = self._by_heads(queries, depth)
         if self.layout.kept(self.stage, queries) is None:
-            self.coming[self._define(queries, self._up(depth), self._at(queries))] = queries
+            self.coming[self._define(queries, self._up(depth), self.place(queries))] = queries
 
     def _weights(self) -> None:
         self.pieces = [f"s{self.stage.number}_{self.layout.names[v]}_second" for v in self._products]
@@ -41,8 +41,8 @@ class _AttentionPieces(Pieces):
     def _output(self) -> None:
         context = self.layout.layer(self.context)
         made = context.channels // context.groups
-        self.has_sums, self.sums = self.plan.slice < self.keys, self._at(self.result)
-        self.scores, self.out = self._at(self.v), self._by_heads(self.result, made)
+        self.has_sums, self.sums = self.plan.slice < self.keys, self.place(self.result)
+        self.scores, self.out = self.place(self.v), self._by_heads(self.result, made)
         if self.is_kept:
             return
         region = self.regions[self.result]._replace(main=self.plan.tile)

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.nest import Nest
-from cocco.output.program.text import span
+from cocco.output.program.text import regions_of, span
 from workloads.network.layers.ops import WINDOW_OPS
 
 ORDERS = {
@@ -26,6 +26,7 @@ ORDERS = {
 JOINED = {
     "CT": "samples channels fetch tiles operands join",
     "TC": "samples fetch tiles channels operands join",
+    "copy": "copy",
 }
 
 
@@ -120,3 +121,11 @@ class _Apart(Nest):
         self._place(self.pieces.out)
         self.code(self._call(""))
         self._store()
+
+    def _copy(self, stack: ExitStack, rest: list[str]) -> None:
+        layout, pieces = self.layout, self.pieces
+        word = pieces.place(*pieces.coming.values(), self.v)
+        out, stored = f"&{pieces.out}" if pieces.is_kept else "NULL", -1
+        if self.v in self.stage.step.written:
+            stored = layout.dram[self.v]
+        self.code(f"copy(&{self.name}_layer, {regions_of(pieces.operands)}, {out}, {word}, {stored});")

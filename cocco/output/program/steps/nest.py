@@ -30,7 +30,8 @@ class Nest:
             f"{plan.tile[0]} x {plan.tile[1]}, input {plan.mode} */"
         )
         with code.block(f"void step_{n}(void)"):
-            code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, {self.depth}}}}};")
+            if plan.order != "copy":
+                code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, {self.depth}}}}};")
             for line in self.pieces.begin:
                 code(line)
             if self.is_product:

@@ -71,7 +71,7 @@ class Pieces:
     def _name(self, what: str) -> str:
         return f"s{self.stage.number}_{self.layout.names[self.v]}_{what}"
 
-    def _at(self, *tensors: int) -> str:
+    def place(self, *tensors: int) -> str:
         """Return where a tensor lies; operands that take turns lie under one of them."""
         names = [tensor_id(self.layout.network, self.stage.number, each) for each in tensors]
         name = next((each for each in names if each in self.layout.places), None)
@@ -119,7 +119,7 @@ class Pieces:
         if layer.groups > 1 and is_cut and len(operands) > len(set(operands)):
             raise Refusal(f"layer {layer.name!r}: groups that read a map twice have no program yet")
         if len(local) > 1 and (is_cut or tensor_id(network, self.stage.number, local[1]) not in self.layout.places):
-            self.together = self._at(local[0])
+            self.together = self.place(local[0])
         depth = layer.in_channels // layer.groups
         for u in local:
             channels = network.tensors[u].channels
@@ -128,7 +128,7 @@ class Pieces:
                 held = channels
             if plan.order == "BC":
                 held = min(plan.slice, depth)
-            self.coming[self._define(u, self._up(held), self._at(u, local[0]))] = u
+            self.coming[self._define(u, self._up(held), self.place(u, local[0]))] = u
         for region in self.coming:
             self.begin.append(f"drop(&{region});")
 
@@ -159,7 +159,7 @@ class Pieces:
         coming = [u for u in maps if self.layout.kept(self.stage, u) is None]
         for name, offset in names.items():
             if coming:
-                self._piece(name, f"{self._at(*maps)} + {offset}")
+                self._piece(name, f"{self.place(*maps)} + {offset}")
             else:
                 self.lines += seconds_of(name, len(maps))
         for u in coming:
@@ -169,7 +169,7 @@ class Pieces:
 
     def _output(self) -> None:
         plan, often = self.plan, 1
-        self.sums = self._at(self.result)
+        self.sums = self.place(self.result)
         self.out = self.layout.region_name(self.stage, self.result)
         if self.layer.op == "matmul":
             self.out = self._by_heads(self.result, self.layer.channels // self.layer.groups)
@@ -180,7 +180,7 @@ class Pieces:
         if any(self.layout.layer(v).op not in JOIN_OPS for v in self.after):
             held = self.layer.channels
         cell = cells.get(plan.order, self._up(held)) * often
-        at = self._at(self.result)
+        at = self.place(self.result)
         region = self.regions[self.result]._replace(main=plan.tile)
         self.lines.append(self.layout.region(self.out, self.result, at, region, cell, of=self.of.get(self.result, "")))
         self.begin.append(f"drop(&{self.out});")
@@ -191,7 +191,7 @@ class Pieces:
         follow: the sums and products before the first of these; tail: what runs once all channels of a tile are there.
         """
         layout, before = self.layout, self.made
-        parts, self.tail, self.first_passing = [list[str]()], list[str](), -1
+        parts, self.tail = [list[str]()], list[str]()
         for v in self.after:
             layer = layout.layer(v)
             others = [u for u in layout.network.operands[v] if u != before]
@@ -224,11 +224,21 @@ class Pieces:
             return []
         return [f"{{'=', NULL, false, {stored}, {f'&{self.layout.kept_name(kept)}' if kept else 'NULL'}}}"]
 
+    def _word(self) -> str:
+        """Return the room of a word through which maps pass: under the first of them, behind what its windows need."""
+        network, layout = self.layout.network, self.layout
+        after = [(layout.layer(v).whole, network.operands[v]) for v in self.after]
+        passing = {u for whole, operands in after for i, u in enumerate(operands) if i not in whole}
+        names = {u: tensor_id(network, self.stage.number, u) for u in self.stage.model.subgraph.inputs if u in passing}
+        u = next(u for u, name in names.items() if name in layout.places and layout.kept(self.stage, u) is None)
+        return self.place(u) + (f" + {self.regions[u].main_bytes - 8}" if u in self.coming.values() else "")
+
     def _other(self, v: int, u: int, op: str) -> str:
         """Return a sum or product with another map: on chip, or passing through the room of a word."""
         layout, stage, tensor = self.layout, self.stage, self.layout.network.tensors[u]
         name = layout.region_name(stage, u)
-        is_here = layout.kept(stage, u) is not None or u in self.coming.values()
+        is_window = u in self.coming.values()  # of a chain the rows for the addition are those of x
+        is_here = layout.kept(stage, u) is not None or (is_window and self.made != self.v)
         if not is_here and u == self.slices_of:
             name += "_again"
             self.lines.append(f"static struct region {name} = {{.of = &{layout.names[u]}}};")
@@ -236,10 +246,10 @@ class Pieces:
         is_gate = u in {layout.network.operands[v][place] for place in layout.layer(v).whole}
         if is_gate and not is_here:
             region = self.regions[u]._replace(main=(tensor.height, tensor.width))
-            self.lines.append(layout.region(name, u, self._at(u), region, self._up(tensor.channels)))
+            self.lines.append(layout.region(name, u, self.place(u), region, self._up(tensor.channels)))
             self.begin.append(f"load_map(&{name});")
         elif not is_here:
-            self.first_passing = u if self.first_passing < 0 else self.first_passing
+            name += "_word" if is_window else ""
             region = self.regions[u]._replace(main=(1, 1), side=(0, 0))
-            self.lines.append(layout.region(name, u, self._at(u, self.first_passing), region, 8))
+            self.lines.append(layout.region(name, u, self._word(), region, 8))
         return f"{{'{op}', &{name}, {str(not is_here and not is_gate).lower()}, -1, NULL}}"

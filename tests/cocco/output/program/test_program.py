@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -30,6 +31,13 @@ def run(network: Network, plan: Partition, chip: Accelerator, folder: Path) -> P
     """Write, build and run a program."""
     write_program(folder, program_of(network, plan, chip))
     return run_program(network, evaluate(network, plan, chip), folder)
+
+
+def test_no_name_of_a_layer_is_one_of_the_program(tmp_path):
+    b = workloads.Builder("names")
+    b.conv("forget", b.conv("attend", b.input("load_tile", 4, 4, 8), 8), 8)
+    program = program_of(b.build(), Partition.layerwise(b.build()), Accelerator(shared_buffer=2048))
+    assert {"forget_1", "attend_1", "load_tile_1"} <= set(re.findall(r"struct tensor (\w+)", program["layers.c"]))
 
 
 def block() -> Network:
@@ -101,7 +109,9 @@ def one_layer(seed: int) -> tuple[Network, Partition, Accelerator]:
 
 @needs_gcc
 @pytest.mark.parametrize(
-    ("seed", "order"), [(57, "BC"), (120, "KP")], ids=["slices of three maps, a short last chunk", "a product"]
+    ("seed", "order"),
+    [(57, "BC"), (120, "KP"), (5, "copy")],
+    ids=["slices of three maps, a short last chunk", "a product", "a rearrangement"],
 )
 def test_a_layer_in_a_loop_order_runs_as_claimed(seed, order, tmp_path):
     network, plan, chip = one_layer(seed)
