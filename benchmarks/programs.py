@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import cocco
 import workloads
@@ -47,7 +48,7 @@ def mobilenet_v2() -> Network:
 
 def load(name: str) -> Network:
     """Return a network of the table, in INT8."""
-    language = {"gpt2": {"phase": "prefill", "length": 64, "layers": 2}}
+    language: dict[str, dict[str, Any]] = {"gpt2": {"phase": "prefill", "length": 64, "layers": 2}}
     language["llama3_8b"] = {"phase": "decode", "past": 512, "layers": 1}
     network = mobilenet_v2() if name == "mobilenet_v2" else workloads.load(name, **language.get(name, {}))
     return network.with_bits(INT8)
