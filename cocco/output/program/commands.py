@@ -10,7 +10,7 @@ from cocco.output.program.layout import dram_of
 from cocco.output.program.refusal import Refusal
 from simulator.evaluation import Evaluation
 from simulator.model.price import Price
-from simulator.partition.steps import steps_of
+from simulator.partition.steps import Step, steps_of
 from simulator.timing.simulation import Slice
 from workloads.network.network import Network
 
@@ -54,23 +54,9 @@ def plan_commands(network: Network, evaluation: Evaluation) -> dict[str, Any]:
             "tensors": {network.tensors[u].name: at for u, at in tensors.items()},
         },
         "steps": [
-            {
-                "layers": list(names),
-                "tile": list(price.tile),
-                "samples_at_once": price.at_once,
-                "order": None if price.loops is None else price.loops.choices(),
-                "loaded": list(network.names(step.loaded)),
-                "on_chip": list(network.names(step.on_chip)),
-                "written": list(network.names(step.written)),
-                "start": span[0],
-                "stop": span[1],
-                "regions": [
-                    {"memory": memory, "tensor": tensor or None, "kind": kind, "first": first, "end": end}
-                    for memory, i, tensor, kind, first, end in regions
-                    if i == number
-                ],
-            }
-            for number, (names, price, step, span) in enumerate(
+            {"layers": list(names), "start": start, "stop": stop}
+            | _step(network, price, step, [row for row in regions if row[1] == number])
+            for number, (names, price, step, (start, stop)) in enumerate(
                 zip(partition.names, run.priced.prices, steps, run.spans)
             )
             if isinstance(price, Price)
@@ -83,6 +69,23 @@ def plan_commands(network: Network, evaluation: Evaluation) -> dict[str, Any]:
             if not room.place
         ],
     }  # fmt: skip
+
+
+def _step(
+    network: Network, price: Price, step: Step, regions: list[tuple[str, int, str, str, int, int]]
+) -> dict[str, Any]:
+    return {
+        "tile": list(price.tile),
+        "samples_at_once": price.at_once,
+        "order": None if price.loops is None else price.loops.choices(),
+        "loaded": list(network.names(step.loaded)),
+        "on_chip": list(network.names(step.on_chip)),
+        "written": list(network.names(step.written)),
+        "regions": [
+            {"memory": memory, "tensor": tensor or None, "kind": kind, "first": first, "end": end}
+            for memory, _, tensor, kind, first, end in regions
+        ],
+    }
 
 
 def _transfer(each: Slice) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from importlib.resources import files
 
 from cocco.allocation.address_map import address_map
 from cocco.output.program.refusal import Refusal, check_supported
@@ -93,8 +94,16 @@ class Layout:
         kept = self.kept(stage, u)
         return self.kept_name(kept) if kept else f"s{stage.number}_{self.names[u]}"
 
-    def region(self, name: str, u: int, at: str, region: Region, cell: int) -> str:
-        """Return the definition of a region; its sizes become constants."""
+    def tensor(self, u: int, name: str, heads: int = 1, apart: int = 0) -> str:
+        """Return the definition of a tensor; heads: so many are rows one below the other, these channels apart."""
+        of = self.network.tensors[u]
+        return (
+            f'static const struct tensor {name} = {{"{of.name}", {of.height * heads}, {of.width}, {of.channels}, '
+            f"{self.dram.get(u, -1)}, {of.height}, {apart}}};"
+        )
+
+    def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "", of: str = "") -> str:
+        """Return the definition of a region; its sizes become constants. more: other fields; of: another tensor."""
         (rows, columns), (side_rows, side_columns) = region.main, region.side
         self.constants |= {f"{name}_ROWS".upper(): rows, f"{name}_COLUMNS".upper(): columns}
         side = ""
@@ -103,8 +112,8 @@ class Layout:
             side = f", .side = {at} + {region.main_bytes}, .side_rows = {name.upper()}_SIDE_ROWS"
             side += f", .side_columns = {side_columns}"
         return (
-            f"static struct region {name} = {{.of = &{self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
-            f".columns = {name.upper()}_COLUMNS, .cell = {cell}{side}}};"
+            f"static struct region {name} = {{.of = &{of or self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
+            f".columns = {name.upper()}_COLUMNS, .cell = {cell}{side}{more}}};"
         )
 
     def guarded(self, stage: Stage) -> list[tuple[str, int]]:
@@ -155,13 +164,14 @@ def dram_of(network: Network, stored: Iterable[int], batch: int) -> tuple[dict[i
 
 def _names(network: Network) -> dict[int, str]:
     """Return a C name of every tensor: its own in small letters, with a number where two are equal."""
-    found, taken = dict[int, str](), set[str]()
+    header = (files("cocco.output.program") / "c" / "on_chip.h").read_text()
+    found, taken = dict[int, str](), {*KEYWORDS, *re.findall(r"([a-z]\w*)\(", header)}
     for u, tensor in enumerate(network.tensors):
         name = plain = re.sub(r"\W", "_", tensor.name.lower(), flags=re.ASCII).strip("_") or "tensor"
         if plain[0].isdigit():
             name = plain = f"t{plain}"
         number = 1
-        while name in taken or name in KEYWORDS:
+        while name in taken:
             name, number = f"{plain}_{number}", number + 1
         taken.add(name)
         found[u] = name
@@ -170,9 +180,9 @@ def _names(network: Network) -> dict[int, str]:
 
 KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
-    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main at place "
-    "ring drop join slide bring reduce settle convolve moved on_chip dram fail least most round_up tile samples down "
-    "across weights sums out save restore unmet step_of rows columns".split()
+    "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main on_chip "
+    "dram moved tile samples sample rows columns row down across group head heads channels every ends operand part "
+    "chunk sums rows_here".split()
 )
 
 __all__ = ["Layout", "Refusal", "Stage", "lay_out", "round_up", "tensor_id", "weights_id"]

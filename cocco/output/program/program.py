@@ -12,8 +12,8 @@ from cocco.output.program.refusal import check_order
 from cocco.output.program.steps.blocks import attention_step
 from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
 from cocco.output.program.steps.held import held_step
-from cocco.output.program.steps.loops import ORDERS, loop_step
-from cocco.output.program.text import layer_text
+from cocco.output.program.steps.loops import JOINED, ORDERS, loop_step
+from cocco.output.program.text import layer_text, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.regions import Region
@@ -23,7 +23,7 @@ from simulator.partition.partition import Partition
 from workloads.files import write_atomic
 from workloads.network.network import Network
 
-SUPPORT = ("on_chip.h", "on_chip.c", "kernels.c", "Makefile")  #: the same for every plan
+SUPPORT = ("on_chip.h", "on_chip.c", "arriving.c", "kernels.c", "rearranging.c", "Makefile")  #: the same for every plan
 
 
 def program_of(
@@ -41,10 +41,14 @@ def program_of(
     >>> _ = b.conv("b", b.conv("a", b.input("x", 8, 8, 8), 8, 3, padding=1), 8)
     >>> network = b.build()
     >>> plan = Partition.from_groups(network, [["a", "b"]])
-    >>> sorted(program_of(network, plan, Accelerator(shared_buffer=4096)))
-    ['Makefile', 'kernels.c', 'layers.c', 'layers.h', 'on_chip.c', 'on_chip.h', 'plan.c', 'sizes.h']
+    >>> sorted({*program_of(network, plan, Accelerator(shared_buffer=4096))} - {*SUPPORT})
+    ['layers.c', 'layers.h', 'plan.c', 'sizes.h']
     """
-    layout = lay_out(price_partition(network, partition, accelerator, tile_rule))
+    return files_of(lay_out(price_partition(network, partition, accelerator, tile_rule)))
+
+
+def files_of(layout: Layout) -> dict[str, str]:
+    """Return the files of a layout, by name."""
     own = {"layers.c": _layers(layout), "layers.h": _header(layout), "plan.c": _plan(layout), "sizes.h": _sizes(layout)}
     text = {name: "\n".join(lines) + "\n" for name, lines in own.items()}
     return text | {name: (files("cocco.output.program") / "c" / name).read_text() for name in SUPPORT}
@@ -63,12 +67,7 @@ def _layers(layout: Layout) -> list[str]:
         steps += ["", *_step(layout, stage)]
     kept = [_kept(layout, each) for each in layout.priced.partition.keep]
     used = set(re.findall(r"&(\w+)", "\n".join([*kept, *steps])))
-    tensors = [
-        f'static const struct tensor {name} = {{"{tensor.name}", {tensor.height}, {tensor.width}, {tensor.channels}, '
-        f"{layout.dram.get(u, -1)}}};"
-        for u, (name, tensor) in enumerate(zip(layout.names.values(), network.tensors))
-        if name in used
-    ]
+    tensors = [layout.tensor(u, name) for u, name in layout.names.items() if name in used]
     layers = [layer_text(network, v, layout.names[v]) for v in range(len(network.layers))]
     layers = [each for v, each in enumerate(layers) if f"{layout.names[v]}_layer" in used]
     lines = ["/* The layers of each step as loops. */", '#include "layers.h"', "", *tensors, *layers]
@@ -85,7 +84,7 @@ def _kept(layout: Layout, kept: KeptInterval) -> str:
 
 
 def _step(layout: Layout, stage: Stage) -> Iterator[str]:
-    check_order(stage.names, stage.price, (*ORDERS, *CHAIN_ORDERS, "TB"))
+    check_order(stage.names, stage.price, (*ORDERS, *JOINED, *CHAIN_ORDERS, "TB"))
     if stage.price.loops is None:
         return held_step(layout, stage)
     if stage.price.loops.order == "TB":
@@ -102,7 +101,7 @@ def _header(layout: Layout) -> list[str]:
 def _sizes(layout: Layout) -> list[str]:
     """Return the constants: of the memories, of DRAM, and of the regions of each step."""
     network, operands = layout.network, [0, *map(len, layout.network.operands)]
-    sharing = max((layer.groups // layer.second_heads for layer in network.layers), default=1)
+    sharing = max(map(sharing_of, network.layers), default=1)
     taps = max((layer.kernel[0] * layer.kernel[1] for layer in network.layers), default=1)
     constants = {
         "ON_CHIP_BYTES": layout.capacity,

@@ -64,6 +64,10 @@ class ByteArithmetic(Arithmetic):
     def block(self, v: int, rows: Span, columns: Span, read: Read, whole: ReadWhole) -> Block:
         """Return rows x columns of layer v's output."""
         layer, operands = self.network.layers[v], self.network.operands[v]
+        if layer.op == "rearrange":
+            flat = np.concatenate([whole(u).transpose(1, 2, 0).reshape(-1) for u in operands])
+            made = np.resize(flat[::-1], (layer.height, layer.width, layer.channels)).transpose(2, 0, 1)
+            return made[:, slice(*rows), slice(*columns)]
         if layer.op == "matmul":
             left = whole(operands[0]) if 0 in layer.whole else read(operands[0], rows, columns)
             maps = [whole(u).reshape(layer.second_heads, -1, whole(u)[0].size) for u in operands[1:]]

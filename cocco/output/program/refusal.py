@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from simulator.model.price import Price, Shortage
 from simulator.model.priced import PricedPartition
-from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
-
-UNSUPPORTED_OPS = ("rearrange", "attention")
 
 
 class Refusal(ValueError):
@@ -25,8 +22,6 @@ def check_supported(priced: PricedPartition) -> None:
     for names, price in zip(partition.names, priced.prices):
         if isinstance(price, Shortage):
             raise Refusal(f"plan cannot run: {names[0]!r} .. {names[-1]!r}: {price.reason}")
-        if price.channel_groups > 1:
-            raise Refusal(f"subgraph of {names[0]!r}: groups of channels one after the other have no program yet")
 
 
 def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -> None:
@@ -35,16 +30,12 @@ def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -
         raise Refusal(f"subgraph of {names[0]!r}: loop order {price.loops.order} has no program yet")
 
 
-def check_second(layer: Layer) -> None:
-    """Raise Refusal where the second operand of a product is several maps: only attentions in blocks have those."""
-    if len(layer.inputs) != 2:
-        raise Refusal(f"layer {layer.name!r}: a second operand of several tensors has no program yet")
-
-
 def _check_network(network: Network) -> None:
     for layer in network.layers:
-        if layer.op in UNSUPPORTED_OPS:
-            raise Refusal(f"layer {layer.name!r}: {layer.op} has no program yet")
+        if layer.op == "attention":
+            raise Refusal(f"layer {layer.name!r}: an attention as one layer has no program yet; export one of layers")
+        if layer.op == "rearrange" and len(set(layer.inputs)) < len(layer.inputs):
+            raise Refusal(f"layer {layer.name!r}: a rearrangement that reads a map twice has no program yet")
         if layer.frames is not None or layer.experts is not None:
             raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
         if layer.has_weights and layer.bits.weights != 8:

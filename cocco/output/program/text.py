@@ -10,7 +10,7 @@ from workloads.network.network import Network
 
 OPS = {
     "conv": "c", "fc": "c", "conv_transpose": "c", "matmul": "c", "maxpool": "m", "avgpool": "s", "concat": "s",
-    "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L",
+    "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L", "rearrange": "r",
 }  # fmt: skip
 
 
@@ -46,12 +46,22 @@ def call_of(
     layer: Layer, name: str, operands: Sequence[str], weights: str, out: str, follow: str = "NULL", tile: str = "tile"
 ) -> str:
     """Return the call that makes a tile of a layer: its operands, weights and result are regions."""
-    regions = ", ".join(f"&{each}" for each in operands)
-    x = f"(struct region *const[]){{{regions}}}, {len(operands)}"
-    op = OPS[layer.op]
+    x, op = regions_of(operands), OPS[layer.op]
     if op == "c":
         return f"convolve(&{name}_layer, {x}, &{weights}, &{out}, {follow}, {tile});"
-    return f"{'slide' if op in 'ms' else 'join'}(&{name}_layer, {x}, &{out}, {tile});"
+    return f"{ {'m': 'slide', 's': 'slide', 'r': 'rearrange'}.get(op, 'join') }(&{name}_layer, {x}, &{out}, {tile});"
+
+
+def regions_of(names: Sequence[str]) -> str:
+    """Return regions and their number, as C."""
+    return f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}"
+
+
+def seconds_of(name: str, count: int) -> list[str]:
+    """Return the definitions of the weights of a product whose second operand is this many maps on chip."""
+    names = [name, *(f"{name}_{number}" for number in range(1, count))]
+    pairs = reversed([*zip(names, [*names[1:], ""])])
+    return [f"static struct weights {each} = {{.next = {f'&{after}' if after else 'NULL'}}};" for each, after in pairs]
 
 
 def span(first: object, stop: object) -> str:
@@ -67,11 +77,17 @@ def layer_text(network: Network, v: int, name: str) -> str:
         f"{layer.upsample[axis]}}}"
         for axis in (0, 1)
     )
-    heads = layer.groups // layer.second_heads if layer.op == "matmul" else heads_of(network, v)
+    sharing = sharing_of(layer)
+    heads = sharing if layer.op == "matmul" else heads_of(network, v)
     return (
-        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height}, "
+        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height * sharing}, "
         f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}}};"
     )
+
+
+def sharing_of(layer: Layer) -> int:
+    """Return how many heads of a product share one of its second operand; they are rows one below the other."""
+    return layer.groups // layer.second_heads if layer.op == "matmul" else 1
 
 
 def heads_of(network: Network, u: int) -> int:

@@ -33,18 +33,18 @@ class ProgramRun:
         return {"verified": self.verified, "claimed": self.claimed, "counted": self.counted, "message": self.message}
 
 
-def run_program(network: Network, evaluation: Evaluation, folder: Path) -> ProgramRun:
+def run_program(network: Network, evaluation: Evaluation, folder: Path, target: str = "guarded") -> ProgramRun:
     """Return how a program in a folder runs with guards and sanitizers, next to what the evaluation of its plan claims.
 
-    Raises ValueError where there is no compiler.
+    target: of its Makefile; "plan" has neither guards nor sanitizers. Raises ValueError where there is no compiler.
     """
     if shutil.which("gcc") is None or shutil.which("make") is None:
         raise ValueError("--verify c needs gcc and make, which are not here; 'make' in the folder builds the program")
     claimed = claims_of(evaluation)
-    built = subprocess.run(["make", "-s", "guarded"], cwd=folder, capture_output=True, text=True, check=False)
+    built = subprocess.run(["make", "-s", target], cwd=folder, capture_output=True, text=True, check=False)
     if built.returncode:
         return ProgramRun(claimed, {}, f"it does not compile: {_first(built.stderr)}")
-    ran = subprocess.run(["./guarded", "outputs.bin"], cwd=folder, capture_output=True, text=True, check=False)
+    ran = subprocess.run([f"./{target}", "outputs.bin"], cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode:
         return ProgramRun(claimed, {}, f"it stops: {_first(ran.stderr)}")
     counted = {kind: int(count) for kind, count in map(str.split, ran.stdout.splitlines())}

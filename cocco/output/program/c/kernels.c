@@ -79,45 +79,45 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
     memcpy(place, values, (size_t)count);
 }
 
-/* The same of results that lie on chip: what follows a layer that needed all channels of a position. */
-void follow_tile(struct region *out, const struct follow *follow, struct tile tile)
-{
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
-    for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
-        uint8_t values[WORD];
-        int words = least(WORD, tile.outputs.stop - word);
-        memcpy(values, at(out, sample, row, column) + word, (size_t)words);
-        finish(out, follow, sample, row, column, word, words, values);
-    }
-}
-
 static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
 {
-    const uint8_t *mine = on_chip + weights->at + (output - weights->first_output) * weights->output_bytes
-                          + (input - weights->first_input) * weights->input_bytes;
     uint32_t sum = 0;
-    for (int i = 0; i < meetings; i++) {
-        const uint8_t *w = mine + found[i].tap * weights->tap_bytes + found[i].input * weights->input_bytes;
-        const uint8_t *x = found[i].x;
-        if (weights->input_bytes == 1)
-            for (int c = 0; c < found[i].count; c++)
-                sum += (uint32_t)x[c] * w[c];
-        else
-            for (int c = 0; c < found[i].count; c++)
-                sum += (uint32_t)x[c] * w[c * weights->input_bytes];
+    for (; weights; weights = weights->next) {
+        if (output < weights->outputs.first || output >= weights->outputs.stop)
+            continue;
+        const uint8_t *mine = on_chip + weights->at + (output - weights->outputs.first) * weights->output_bytes;
+        long step = weights->input_bytes;
+        for (int i = 0; i < meetings; i++) {
+            int before = input + found[i].input - weights->inputs.first; /* inputs of these weights before the first */
+            int first = most(0, -before), stop = least(found[i].count, weights->inputs.stop - weights->inputs.first - before);
+            const uint8_t *w = mine + found[i].tap * weights->tap_bytes, *x = found[i].x;
+            if (step == 1)
+                for (int c = first; c < stop; c++)
+                    sum += (uint32_t)x[c] * w[before + c];
+            else
+                for (int c = first; c < stop; c++)
+                    sum += (uint32_t)x[c] * w[(before + c) * step];
+        }
     }
     return sum;
 }
 
-static uint8_t *sum_at(const struct sums *sums, int sample, int row, int column, int output)
+static uint32_t get(long place)
+{
+    uint32_t value;
+    memcpy(&value, on_chip + place, sizeof value);
+    return value;
+}
+
+static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
+
+static long sum_at(const struct sums *sums, int sample, int row, int column, int output)
 {
     struct tile of = sums->of;
     long place = (long)(sample - of.samples.first) * (of.rows.stop - of.rows.first) + row - of.rows.first;
     place = place * (of.columns.stop - of.columns.first) + column - of.columns.first;
     place = place * (of.outputs.stop - of.outputs.first) + output - of.outputs.first;
-    return on_chip + sums->at + place * (long)sizeof(uint32_t);
+    return sums->at + place * (long)sizeof(uint32_t);
 }
 
 /* Outputs of a tile; with sums the part of these inputs is added to them, and no result is made. */
@@ -127,9 +127,7 @@ static void reduce(const struct layer *layer, struct region *const *x, int count
 {
     static struct meeting found[MOST_MEETINGS];
     int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    EACH_POSITION(tile)
     for (int first = tile.outputs.first, stop; first < tile.outputs.stop; first = stop) {
         int group = first / width;
         struct span inputs = {group * depth + tile.inputs.first, group * depth + tile.inputs.stop};
@@ -139,15 +137,11 @@ static void reduce(const struct layer *layer, struct region *const *x, int count
             uint8_t values[WORD];
             int words = least(WORD, stop - word);
             for (int k = 0; k < words; k++) {
-                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first), before = 0;
+                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first);
+                long place = sums ? sum_at(sums, sample, row, column, word + k) : 0;
                 values[k] = requantize(sum);
-                if (sums) {
-                    uint8_t *place = sum_at(sums, sample, row, column, word + k);
-                    if (!is_first)
-                        memcpy(&before, place, sizeof before);
-                    sum += before;
-                    memcpy(place, &sum, sizeof sum);
-                }
+                if (sums)
+                    put(place, sum + (is_first ? 0 : get(place)));
             }
             if (!sums)
                 finish(out, follow, sample, row, column, word, words, values);
@@ -167,33 +161,21 @@ void add_slice(const struct layer *layer, struct region *const *x, int count, co
     reduce(layer, x, count, weights, sums, is_first, NULL, NULL, tile);
 }
 
-/* Make results of sums; they may lie where the sums lie, because a result takes less room than a sum. */
-void settle(const struct sums *sums, struct region *out, const struct follow *follow)
+/* Pass the results of a tile through what follows. They lie in `out`, or are sums, whose place they may take, because a
+ * result takes less room than a sum.
+ */
+void settle(const struct sums *sums, struct region *out, const struct follow *follow, struct tile tile)
 {
-    struct tile tile = sums->of;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++)
+    EACH_POSITION(tile)
     for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
         uint8_t values[WORD];
         int words = least(WORD, tile.outputs.stop - word);
-        for (int k = 0; k < words; k++) {
-            uint32_t sum;
-            memcpy(&sum, sum_at(sums, sample, row, column, word + k), sizeof sum);
-            values[k] = requantize(sum);
-        }
+        for (int k = 0; k < words; k++)
+            values[k] = sums ? requantize(get(sum_at(sums, sample, row, column, word + k)))
+                             : at(out, sample, row, column)[word + k];
         finish(out, follow, sample, row, column, word, words, values);
     }
 }
-
-static uint32_t get(long place)
-{
-    uint32_t value;
-    memcpy(&value, on_chip + place, sizeof value);
-    return value;
-}
-
-static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
 
 /* A block of keys and values (the inputs of a tile) for a tile of queries, one head; the last block makes results.
  *
@@ -201,8 +183,8 @@ static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, si
  * output; all are scaled anew when the maximum grows.
  */
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
-            struct region *out, bool out_stays, struct tile tile)
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile)
 {
     int count = scores->channels / scores->groups, width = context->channels / context->groups;
     int depth = scores->in_channels / scores->groups, first = tile.outputs.first / width;
@@ -211,9 +193,8 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
     for (int row = tile.rows.first; row < tile.rows.stop; row++)
     for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
         bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
-        int head = first + row / scores->height, down = row % scores->height;
-        const uint8_t *query = stays ? at(queries, sample, down, column) + head * depth : at(queries, sample, row, column);
-        uint8_t *result = out_stays ? at(out, sample, down, column) + head * width : at(out, sample, row, column);
+        const uint8_t *query = at(queries, sample, row, column) + first * depth;
+        uint8_t *result = at(out, sample, row, column) + tile.outputs.first;
         struct meeting found = {query, 0, 0, depth};
         uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
         for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
@@ -247,9 +228,7 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
 {
     static struct meeting found[MOST_MEETINGS];
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+    EACH_POSITION(tile) {
         int meetings = find(layer, x, count, sample, row, column, tile.outputs, found);
         for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
             uint32_t result = 0;
@@ -269,9 +248,7 @@ void slide(const struct layer *layer, struct region *const *x, int count, struct
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
 {
     int width = layer->channels / layer->heads;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++) {
+    EACH_POSITION(tile) {
         uint8_t *place = at(out, sample, row, column);
         uint32_t first = 0, second = 0;
         for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {

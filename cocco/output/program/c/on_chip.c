@@ -30,24 +30,27 @@ void dma_store(long to, long from, long bytes)
 /* Input bytes that no window meets cross once in the claim; nothing here needs them. */
 void dma_pass(long bytes) { moved[INPUTS] += (uint64_t)bytes; }
 
-static long address(const struct region *region, int sample, int row, int column)
+long side_address(const struct region *region, int slot, int sample, int column)
 {
+    long place = (long)(region->stays ? sample % region->stays : sample - region->sample) * region->side_rows + slot;
+    return region->side + (place * region->side_columns + column) * region->cell;
+}
+
+long address(const struct region *region, int sample, int row, int column)
+{
+    if (region->stays && region->side_at[row] >= 0 && region->side_column[column] >= 0)
+        return side_address(region, region->side_at[row], sample, region->side_column[column]);
     if (region->row_at[row] < 0 || region->column_at[column] < 0)
         fail("a position is read that is not on chip", region->of->name);
     long place = (long)(sample - region->sample) * region->rows + region->row_at[row];
-    return region->main + (place * region->columns + region->column_at[column]) * region->cell;
+    return region->main + (place * region->columns + region->column_at[column]) * region->cell
+           + (region->folds ? row / region->of->rows * region->of->apart : 0);
 }
 
 /* Channel 0 of a position; that it holds only some channels is taken into account. */
 uint8_t *at(const struct region *region, int sample, int row, int column)
 {
     return on_chip + address(region, sample, row, column) - region->channel;
-}
-
-static uint8_t *at_side(const struct region *region, int slot, int sample, int column)
-{
-    long place = (long)(sample - region->sample) * region->side_rows + slot;
-    return on_chip + region->side + (place * region->side_columns + column) * region->cell;
 }
 
 /* Row r lies in slot r modulo the rows of the region, and columns likewise. */
@@ -95,28 +98,36 @@ struct span span_of(const struct pace *pace, int tick)
     return found;
 }
 
-static long in_dram(const struct tensor *of, int sample, int row, int column)
+long in_dram(const struct tensor *of, int sample, int row, int column)
 {
-    return of->dram + (((long)sample * of->height + row) * of->width + column) * of->channels;
+    long place = ((long)sample * of->rows + row % of->rows) * of->width + column;
+    return of->dram + place * of->channels + row / of->rows * of->apart;
 }
 
-void load_tile(struct region *region, struct span samples, struct span rows, struct span columns)
+/* The channels of a tile are its outputs, here and there. */
+void load_tile(struct region *region, struct tile tile)
 {
-    for (int sample = samples.first; sample < samples.stop; sample++)
-        for (int row = rows.first; row < rows.stop; row++)
-            for (int column = columns.first; column < columns.stop; column++)
-                dma_load(INPUTS, address(region, sample, row, column), in_dram(region->of, sample, row, column),
-                         region->of->channels);
+    EACH_POSITION(tile)
+        dma_load(INPUTS, address(region, sample, row, column) + tile.outputs.first - region->channel,
+                 in_dram(region->of, sample, row, column) + tile.outputs.first,
+                 tile.outputs.stop - tile.outputs.first);
+}
+
+/* A whole map, all samples. */
+void load_map(struct region *region)
+{
+    const struct tensor *of = region->of;
+    struct tile all = {{0, BATCH}, {0, of->height}, {0, of->width}, {0, of->channels}, {0, 1}};
+    ring(region);
+    load_tile(region, all);
 }
 
 void store_tile(const struct region *region, struct tile tile)
 {
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-        for (int row = tile.rows.first; row < tile.rows.stop; row++)
-            for (int column = tile.columns.first; column < tile.columns.stop; column++)
-                dma_store(in_dram(region->of, sample, row, column) + tile.outputs.first,
-                          address(region, sample, row, column) + tile.outputs.first - region->channel,
-                          tile.outputs.stop - tile.outputs.first);
+    EACH_POSITION(tile)
+        dma_store(in_dram(region->of, sample, row, column) + tile.outputs.first,
+                  address(region, sample, row, column) + tile.outputs.first - region->channel,
+                  tile.outputs.stop - tile.outputs.first);
 }
 
 /* Copy the rows above these from SIDE back to MAIN, as far as both have room. */
@@ -127,7 +138,7 @@ void restore(struct region *region, struct span samples, struct span rows, struc
         for (int row = top; row < rows.first; row++)
             for (int column = columns.first; column < columns.stop; column++)
                 memcpy(on_chip + address(region, sample, row, column),
-                       at_side(region, row % region->side_rows, sample, column), (size_t)region->cell);
+                       on_chip + side_address(region, row % region->side_rows, sample, column), (size_t)region->cell);
 }
 
 /* Copy the last rows of a block from MAIN to SIDE, for the next row of tiles. */
@@ -136,207 +147,8 @@ void save(struct region *region, struct span samples, struct span rows, struct s
     for (int sample = samples.first; region->side_rows && sample < samples.stop; sample++)
         for (int row = most(0, rows.stop - region->side_rows); row < rows.stop; row++)
             for (int column = columns.first; column < columns.stop; column++)
-                memcpy(at_side(region, row % region->side_rows, sample, column),
+                memcpy(on_chip + side_address(region, row % region->side_rows, sample, column),
                        on_chip + address(region, sample, row, column), (size_t)region->cell);
-}
-
-/* Mark the rows (or columns) of an input that a layer's outputs meet, tap by tap. */
-static void meet(const struct window *window, int extent, struct span outputs, bool *met)
-{
-    memset(met, 0, (size_t)extent * sizeof *met);
-    for (int i = outputs.first; i < outputs.stop; i++)
-        for (int tap = 0; tap < window->taps; tap++) {
-            int place = i * window->stride - window->padding + tap * window->dilation;
-            if (place >= 0 && place % window->upsample == 0 && place / window->upsample < extent)
-                met[place / window->upsample] = true;
-        }
-}
-
-/* Give each row (or column) that is wanted a slot, and mark those that are new. */
-static void take(int *slots, int extent, int room, const bool *wanted, bool *is_new, const char *name)
-{
-    for (int i = 0; i < extent; i++) {
-        is_new[i] = wanted[i] && slots[i] < 0;
-        for (int slot = 0; is_new[i] && slots[i] < 0; slot++) {
-            if (slot == room)
-                fail("a position has no room on chip", name);
-            bool is_free = true;
-            for (int other = 0; other < extent; other++)
-                is_free = is_free && slots[other] != slot;
-            slots[i] = is_free ? slot : -1;
-        }
-    }
-}
-
-static void keep(int *slots, int extent, const bool *stays)
-{
-    for (int i = 0; i < extent; i++)
-        slots[i] = stays && stays[i] ? slots[i] : -1;
-}
-
-/* Make the input of a tile be on chip: from SIDE what lies there, else from DRAM. */
-void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile)
-{
-    static bool down[MOST_ROWS], below[MOST_ROWS], later[MOST_ROWS], new_row[MOST_ROWS];
-    static bool across[MOST_COLUMNS], right[MOST_COLUMNS], new_column[MOST_COLUMNS];
-    const struct tensor *of = x->of;
-    struct span from_here = {tile.rows.first, layer->height}, after = {tile.rows.stop, layer->height};
-    struct span to_right = {tile.columns.first, layer->width};
-    meet(&layer->down, of->height, tile.rows, down);
-    meet(&layer->down, of->height, from_here, below);
-    meet(&layer->down, of->height, after, later);
-    meet(&layer->across, of->width, tile.columns, across);
-    meet(&layer->across, of->width, to_right, right);
-    if (mode == RING || mode == BLOCK_ROW) {
-        keep(x->row_at, of->height, below);
-    } else if ((mode == SIDE || mode == SLIDE) && tile.columns.first > 0) {
-        keep(x->column_at, of->width, right);
-    } else if (mode != WHOLE) {
-        keep(x->row_at, of->height, NULL);
-        keep(x->column_at, of->width, NULL);
-    }
-    if (mode == SIDE && tile.columns.first == 0) { /* SIDE of the rows above becomes that of these */
-        bool fresh[MOST_ROWS], *gone = fresh;
-        for (int i = 0; i < of->height; i++) {
-            x->side_at[i] = x->side_next[i];
-            gone[i] = later[i] && (x->side_at[i] >= 0 || down[i]);
-        }
-        keep(x->side_next, of->height, gone);
-        bool is_new[MOST_ROWS];
-        take(x->side_next, of->height, x->side_rows, gone, is_new, of->name);
-        struct span all = {0, layer->width};
-        bool met[MOST_COLUMNS];
-        meet(&layer->across, of->width, all, met);
-        for (int i = 0, slot = 0; i < of->width; i++)
-            x->side_column[i] = met[i] ? slot++ : -1;
-    }
-    take(x->row_at, of->height, x->rows, down, new_row, of->name);
-    take(x->column_at, of->width, x->columns, across, new_column, of->name);
-    x->sample = tile.samples.first;
-    x->channel = channels.first;
-    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++)
-        for (int column = 0; column < of->width; column++) {
-            for (int row = 0; across[column] && row < of->height; row++)
-                if (down[row] && (new_row[row] || new_column[column])) {
-                    long here = address(x, sample, row, column);
-                    if (mode == SIDE && x->side_at[row] >= 0)
-                        memcpy(on_chip + here, at_side(x, x->side_at[row], sample, x->side_column[column]),
-                               (size_t)x->cell);
-                    else
-                        dma_load(INPUTS, here, in_dram(of, sample, row, column) + channels.first,
-                                 channels.stop - channels.first);
-                }
-            for (int row = 0; mode == SIDE && new_column[column] && row < of->height; row++)
-                if (down[row] && x->side_next[row] >= 0)
-                    memcpy(at_side(x, x->side_next[row], sample, x->side_column[column]),
-                           on_chip + address(x, sample, row, column), (size_t)x->cell);
-        }
-}
-
-/* Bytes of a position of one sample that no window of a layer meets, times its channels. */
-long unmet(const struct layer *layer, const struct tensor *of)
-{
-    static bool down[MOST_ROWS], across[MOST_COLUMNS];
-    struct span rows = {0, layer->height}, columns = {0, layer->width};
-    long met_rows = 0, met_columns = 0;
-    meet(&layer->down, of->height, rows, down);
-    meet(&layer->across, of->width, columns, across);
-    for (int i = 0; i < of->height; i++)
-        met_rows += down[i];
-    for (int i = 0; i < of->width; i++)
-        met_columns += across[i];
-    return ((long)of->height * of->width - met_rows * met_columns) * of->channels;
-}
-
-static bool is_held(struct weights *held, const int *part)
-{
-    bool found = memcmp(held->held, part, sizeof held->held) == 0;
-    memcpy(held->held, part, sizeof held->held);
-    return found;
-}
-
-void forget(struct weights *held) { held->held[0] = 0; }
-
-/* Load the weights of these outputs and inputs (of a group), unless they are here. In DRAM: outputs, taps, inputs. */
-void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs)
-{
-    int part[7] = {1, outputs.first, outputs.stop, inputs.first, inputs.stop};
-    long taps = (long)layer->down.taps * layer->across.taps, all = layer->in_channels / layer->groups;
-    long count = inputs.stop - inputs.first;
-    held->first_output = outputs.first, held->first_input = inputs.first;
-    held->output_bytes = taps * count, held->tap_bytes = count, held->input_bytes = 1;
-    if (is_held(held, part))
-        return;
-    if (count == all) {
-        dma_load(WEIGHTS, held->at, from + outputs.first * taps * all, (outputs.stop - outputs.first) * taps * all);
-        return;
-    }
-    for (int output = outputs.first; output < outputs.stop; output++)
-        for (long tap = 0; tap < taps; tap++)
-            dma_load(WEIGHTS, held->at + ((output - outputs.first) * taps + tap) * count,
-                     from + (output * taps + tap) * all + inputs.first, count);
-}
-
-/* The same of the second operand of a product, head by head: the rows of its maps one below the other (y).
- *
- * A single map that is whole on chip is read where it is. outputs: of the layer; inputs: of a head.
- */
-void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
-                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs)
-{
-    int width = layer->channels / layer->groups, depth = layer->in_channels / layer->groups;
-    int part[7] = {2, outputs.first, outputs.stop, inputs.first, inputs.stop, sample, head};
-    struct span mine = {outputs.first - head * width, outputs.stop - head * width};
-    struct span rows = is_transposed ? mine : inputs, channels = is_transposed ? inputs : mine;
-    int first = head / layer->heads * (is_transposed ? depth : width) + channels.first;
-    int size = channels.stop - channels.first, cell = round_up(size);
-    held->first_output = outputs.first, held->first_input = inputs.first, held->tap_bytes = 0;
-    if (count == 1 && y[0]->rows) {
-        const struct tensor *of = y[0]->of;
-        cell = y[0]->cell;
-        held->at = y[0]->main + ((long)(sample - y[0]->sample) * of->height * of->width + rows.first) * cell + first;
-    } else if (!is_held(held, part)) {
-        for (int p = 0, base = 0; p < count; base += y[p]->of->height * y[p]->of->width, p++)
-            for (int row = most(rows.first, base); row < rows.stop; row++) {
-                const struct tensor *of = y[p]->of;
-                int down = (row - base) / of->width, across = (row - base) % of->width;
-                long to = held->at + (long)(row - rows.first) * cell;
-                if (down >= of->height)
-                    break;
-                if (y[p]->rows)
-                    memcpy(on_chip + to, at(y[p], sample, down, across) + first, (size_t)size);
-                else
-                    dma_load(INPUTS, to, in_dram(of, sample, down, across) + first, size);
-            }
-    }
-    held->output_bytes = is_transposed ? cell : 1;
-    held->input_bytes = is_transposed ? 1 : cell;
-}
-
-/* Queries whose heads share one head of keys are rows of one matrix: row r is row r % height of head + r / height. */
-void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile)
-{
-    const struct tensor *of = queries->of;
-    place(queries, tile);
-    queries->channel = 0;
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-        for (int column = tile.columns.first; column < tile.columns.stop; column++)
-            dma_load(INPUTS, address(queries, tile.samples.first, row, column),
-                     in_dram(of, tile.samples.first, row % of->height, column)
-                     + (long)(head * sharing + row / of->height) * depth, depth);
-}
-
-/* Results of such rows to DRAM; stays: from the whole map on chip. */
-void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile)
-{
-    const struct tensor *of = out->of;
-    for (int row = tile.rows.first; row < tile.rows.stop; row++)
-        for (int column = tile.columns.first; column < tile.columns.stop; column++) {
-            long channel = (long)(head * sharing + row / of->height) * width;
-            long here = stays ? address(out, tile.samples.first, row % of->height, column) + channel
-                              : address(out, tile.samples.first, row, column);
-            dma_store(in_dram(of, tile.samples.first, row % of->height, column) + channel, here, width);
-        }
 }
 
 /* Guard words stand before and behind each region of a step: (start, bytes) pairs. */

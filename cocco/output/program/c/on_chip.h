@@ -37,14 +37,17 @@ struct tensor { /* in DRAM: samples, rows, columns, channels */
     const char *name;
     int height, width, channels;
     long dram;
+    int rows, apart; /* of the map; heads may be rows one below the other, so many channels apart */
 };
 
 struct region { /* positions of a tensor on chip: samples, rows, columns, and the bytes of a position */
     const struct tensor *of;
     long main;
     int rows, columns, cell;
-    long side; /* rows of the whole width that the next row of tiles reads again */
+    long side; /* rows of the whole width that the next row of tiles reads again, or that stay for all samples */
     int side_rows, side_columns;
+    bool comes, folds;          /* from DRAM, piece by piece; a map whose heads are read as rows */
+    int samples, stays, there;  /* at once; those whose first rows stay in SIDE; those of which they are there */
     int sample, channel; /* the first that it holds */
     int row_at[MOST_ROWS], column_at[MOST_COLUMNS];               /* slot of each row and column, -1 where not here */
     int side_at[MOST_ROWS], side_next[MOST_ROWS], side_column[MOST_COLUMNS];
@@ -69,8 +72,9 @@ struct layer {
 
 struct weights { /* of outputs and inputs of a part: where (output, tap, input) lies */
     long at, output_bytes, tap_bytes, input_bytes;
-    int first_output, first_input;
-    int held[7]; /* which part is here, so that it is not loaded twice */
+    struct span outputs, inputs;
+    int held[7];          /* which part is here, so that it is not loaded twice */
+    struct weights *next; /* those of the next of several maps */
 };
 
 struct tile { struct span samples, rows, columns, outputs, inputs; };
@@ -95,39 +99,51 @@ enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
     for (span.first = (from); span.first < (until) && (span.stop = least(span.first + (size), until)); \
          span.first += (size))
 
+#define EACH_POSITION(tile) \
+    for (int sample = tile.samples.first; sample < tile.samples.stop; sample++) \
+        for (int row = tile.rows.first; row < tile.rows.stop; row++) \
+            for (int column = tile.columns.first; column < tile.columns.stop; column++)
+
 /* on_chip.c */
+long address(const struct region *region, int sample, int row, int column);
+long side_address(const struct region *region, int slot, int sample, int column);
+long in_dram(const struct tensor *of, int sample, int row, int column);
 uint8_t *at(const struct region *region, int sample, int row, int column);
 void ring(struct region *region);
 void drop(struct region *region);
 struct span span_of(const struct pace *pace, int tick);
-void load_tile(struct region *region, struct span samples, struct span rows, struct span columns);
+void load_map(struct region *region);
+void load_tile(struct region *region, struct tile tile);
 void store_tile(const struct region *region, struct tile tile);
 void restore(struct region *region, struct span samples, struct span rows, struct span columns);
 void save(struct region *region, struct span samples, struct span rows, struct span columns);
-void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
-long unmet(const struct layer *layer, const struct tensor *of);
-void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
-void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
-                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
-void load_queries(struct region *queries, int depth, int sharing, int head, struct tile tile);
-void store_heads(struct region *out, bool stays, int width, int sharing, int head, struct tile tile);
-void forget(struct weights *held);
 void place(struct region *region, struct tile tile);
 void guard_begin(const long *regions, int count);
 void guard_end(const char *step, const long *regions, int count);
 void fail(const char *what, const char *name);
+
+/* arriving.c */
+void bring(struct region *x, const struct layer *layer, enum mode mode, struct span channels, struct tile tile);
+void bring_all(struct region *const *x, int count, long at, const struct layer *layer, enum mode mode,
+               struct span channels, struct tile tile);
+long unmet(const struct layer *layer, const struct tensor *of);
+void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs);
+void load_second(struct weights *held, const struct layer *layer, struct region *const *y, int count,
+                 bool is_transposed, int sample, int head, struct span outputs, struct span inputs);
+void forget(struct weights *held);
 
 /* kernels.c */
 void convolve(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
               struct region *out, const struct follow *follow, struct tile tile);
 void add_slice(const struct layer *layer, struct region *const *x, int count, const struct weights *weights,
                const struct sums *sums, bool is_first, struct tile tile);
-void follow_tile(struct region *out, const struct follow *follow, struct tile tile);
-void settle(const struct sums *sums, struct region *out, const struct follow *follow);
+void settle(const struct sums *sums, struct region *out, const struct follow *follow, struct tile tile);
 void attend(const struct layer *scores, const struct layer *context, struct region *queries,
-            bool stays, const struct weights *keys, const struct weights *values, long powers, long sums,
-            struct region *out, bool out_stays, struct tile tile);
+            const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
+            struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void rearrange(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void copy(const struct layer *layer, struct region *const *x, int count, struct region *out, long word, long stored);
 void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 
 #endif

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.pieces import Pieces
-from cocco.output.program.text import Code, is_transposed, span
+from cocco.output.program.text import Code, is_transposed, sharing_of, span
 
 
 class _AttentionPieces(Pieces):
@@ -29,41 +29,27 @@ class _AttentionPieces(Pieces):
         return self.v, self.stage.layers[-1]
 
     def _input(self) -> None:
-        queries = self.layout.network.operands[self.v][0]
-        self.queries = self.layout.region_name(self.stage, queries)
+        queries, depth = self.layout.network.operands[self.v][0], self.layer.in_channels // self.layer.groups
+        self.first = self._by_heads(queries, depth)
         if self.layout.kept(self.stage, queries) is None:
-            depth = self.layer.in_channels // self.layer.groups
-            self.coming[self._define(queries, self._up(depth), self._at(queries))] = queries
+            self.coming[self._define(queries, self._up(depth), self.place(queries))] = queries
 
     def _weights(self) -> None:
-        """Keys and values, each a part of a map that is loaded, or the map where it is whole on chip."""
-        self.second: list[str] = []  # type: ignore[assignment]
-        self.maps: list[str] = []
-        for v in self._products:
-            operands = self.layout.network.operands[v][1:]
-            kept = [u for u in operands if self.layout.kept(self.stage, u) is not None]
-            if len(operands) > 1 and len(kept) == len(operands):
-                raise Refusal(f"layer {self.layer.name!r}: several maps of keys on chip have no program yet")
-            names = [self.layout.region_name(self.stage, u) for u in operands]
-            for u, region in zip(operands, names):
-                line = f"static struct region {region} = {{.of = &{self.layout.names[u]}}};"
-                self.lines += [line] if u not in kept and line not in self.lines else []
-            weights, at = f"s{self.stage.number}_{self.layout.names[v]}_second", self._at(operands[0])
-            self.lines.append(f"static struct weights {weights} = {{.at = {at}}};")
-            self.begin.append(f"forget(&{weights});")
-            self.second.append(weights)
-            self.maps.append(f"(struct region *const[]){{{', '.join(f'&{each}' for each in names)}}}, {len(names)}")
+        self.pieces = [f"s{self.stage.number}_{self.layout.names[v]}_second" for v in self._products]
+        self.maps = [self._seconds(v, {name: 0}) for v, name in zip(self._products, self.pieces)]
 
     def _output(self) -> None:
         context = self.layout.layer(self.context)
-        self.has_sums, self.sums = self.plan.slice < self.keys, self._at(self.result)
-        self.scores, self.out = self._at(self.v), self.layout.region_name(self.stage, self.result)
+        made = context.channels // context.groups
+        self.has_sums, self.sums = self.plan.slice < self.keys, self.place(self.result)
+        self.scores, self.out = self.place(self.v), self._by_heads(self.result, made)
         if self.is_kept:
             return
-        made = context.channels // context.groups
         region = self.regions[self.result]._replace(main=self.plan.tile)
         cell = made if self.has_sums else self._up(made)  # results lie where their sums lay
-        self.lines.append(self.layout.region(self.out, self.result, self.sums, region, cell))
+        self.lines.append(
+            self.layout.region(self.out, self.result, self.sums, region, cell, of=self.of.get(self.result, ""))
+        )
         self.begin.append(f"drop(&{self.out});")
 
     @property
@@ -78,8 +64,7 @@ def attention_step(layout: Layout, stage: Stage) -> Iterator[str]:
     assert plan is not None
     network, n, (scores, context) = layout.network, stage.number, (stage.layers[0], stage.layers[-1])
     layer, made = layout.layer(context), layout.layer(context).channels // layout.layer(context).groups
-    sharing = layer.groups // layer.second_heads
-    depth, keys = layout.layer(scores).in_channels // layer.groups, pieces.keys
+    sharing, depth, keys = sharing_of(layer), layout.layer(scores).in_channels // layer.groups, pieces.keys
     code(f"/* step {n}: {', '.join(stage.names)}; order TB, {plan.tile[0]} queries, blocks of {plan.slice} keys */")
     with code.block(f"void step_{n}(void)"):
         code("struct tile tile = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};")
@@ -87,30 +72,29 @@ def attention_step(layout: Layout, stage: Stage) -> Iterator[str]:
             code(line)
         with ExitStack() as stack:
             stack.enter_context(code.block("EACH(tile.samples, 0, BATCH, 1)"))
-            stack.enter_context(code.block(f"for (int head = 0; head < {layer.second_heads}; head++)"))
-            code(f"tile.outputs = {span(f'head * {sharing * made}', f'head * {sharing * made} + {made}')};")
+            stack.enter_context(code.block(f"for (int head = 0; head < {layer.groups}; head += {sharing})"))
+            code(f"tile.outputs = {span(f'head * {made}', f'(head + 1) * {made}')};")
             stack.enter_context(code.block(f"EACH(tile.rows, 0, {layer.height * sharing}, {plan.tile[0]})"))
             stack.enter_context(code.block(f"EACH(tile.columns, 0, {layer.width}, {plan.tile[1]})"))
+            channels = span(f"head * {depth}", f"(head + 1) * {depth}")
             for region in pieces.coming:
-                code(f"load_queries(&{region}, {depth}, {sharing}, head, tile);")
+                code(f"bring(&{region}, &{layout.names[scores]}_layer, BLOCK, {channels}, tile);")
             if not pieces.is_kept:
                 code(f"place(&{pieces.out}, tile);")
-                code(f"{pieces.out}.channel = 0;")
             with code.block(f"EACH(tile.inputs, 0, {keys}, {plan.slice})"):
-                ends = (f"head * {sharing * keys} + tile.inputs.{end}" for end in ("first", "stop"))
+                ends = (f"head * {keys} + tile.inputs.{end}" for end in ("first", "stop"))
                 parts = (f"{span(*ends)}, {span(0, depth)}", "tile.outputs, tile.inputs")
-                for v, weights, maps, part in zip((scores, context), pieces.second, pieces.maps, parts):
+                for v, name, maps, part in zip((scores, context), pieces.pieces, pieces.maps, parts):
                     code(
-                        f"load_second(&{weights}, &{layout.names[v]}_layer, {maps}, {int(is_transposed(network, v))}, "
-                        f"tile.samples.first, head * {sharing}, {part});"
+                        f"load_second(&{name}, &{layout.names[v]}_layer, {maps}, {int(is_transposed(network, v))}, "
+                        f"tile.samples.first, head, {part});"
                     )
                 sums = pieces.sums if pieces.has_sums else "-1"
                 code(
-                    f"attend(&{layout.names[scores]}_layer, &{layout.names[context]}_layer, &{pieces.queries}, "
-                    f"{int(not pieces.coming)}, &{pieces.second[0]}, &{pieces.second[1]}, {pieces.scores}, {sums}, "
-                    f"&{pieces.out}, {int(pieces.is_kept)}, tile);"
+                    f"attend(&{layout.names[scores]}_layer, &{layout.names[context]}_layer, &{pieces.first}, "
+                    f"&{pieces.pieces[0]}, &{pieces.pieces[1]}, {pieces.scores}, {sums}, &{pieces.out}, tile);"
                 )
             if context in stage.step.written:
-                code(f"store_heads(&{pieces.out}, {int(pieces.is_kept)}, {made}, {sharing}, head, tile);")
+                code(f"store_tile(&{pieces.out}, tile);")
     yield from pieces.lines
     yield from code.lines

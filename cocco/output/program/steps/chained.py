@@ -75,11 +75,11 @@ class ChainPieces(Pieces):
         self.is_cut = self.plan.order == "TS" and self.plan.kept < network.tensors[x].channels
         if self.plan.order == "TS" and self.layout.kept(self.stage, x) is None:
             self.slices_of = x
-            self._define(x, self._up(self.plan.kept), self._at(x))
+            self._define(x, self._up(self.plan.kept), self.place(x))
         elif self.layout.kept(self.stage, x) is None:
-            self.coming[self._define(x, self._up(network.tensors[x].channels), self._at(x))] = x
+            self.coming[self._define(x, self._up(network.tensors[x].channels), self.place(x))] = x
         for u in dict.fromkeys((links.opened[-1], links.opened[-1] if links.middle is None else links.middle)):
-            name = self._define(u, self._up(self.plan.chunk), self._at(u))
+            name = self._define(u, self._up(self.plan.chunk), self.place(u))
             self.begin.append(f"ring(&{name});")
 
     @property
@@ -109,7 +109,7 @@ class ChainPieces(Pieces):
         return f"s{self.stage.number}_{self.layout.names[v]}_weights"
 
     def _output(self) -> None:
-        self.sums, self.out = self._at(self.result, self.links.x), self.layout.region_name(self.stage, self.result)
+        self.sums, self.out = self.place(self.result, self.links.x), self.layout.region_name(self.stage, self.result)
         self.has_sums = self.plan.chunk < self.middle
         if self.is_kept:
             return

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.steps.chained import ChainPieces, rows_of_tiles
-from cocco.output.program.text import Code, call_of, span
+from cocco.output.program.text import Code, call_of, regions_of, span
 
 CHAIN_ORDERS = ("TM", "TW", "TS", "MT")
 
@@ -110,11 +110,8 @@ class _Chain:
 
     def _whole(self) -> None:
         """All samples of x, which stay over the chunks."""
-        for region, u in self.pieces.coming.items():
-            of = self.layout.network.tensors[u]
-            self.code(f"ring(&{region});")
-            every = f"(struct span){{0, {of.height}}}, (struct span){{0, {of.width}}}"
-            self.code(f"load_tile(&{region}, (struct span){{0, BATCH}}, {every});")
+        for region in self.pieces.coming:
+            self.code(f"load_map(&{region});")
 
     def _begin_sample(self) -> None:
         for region in (*self.pieces.coming, *dict.fromkeys((self.e, self.d))):
@@ -127,9 +124,9 @@ class _Chain:
     def _bring(self) -> None:
         """Rows of x that are not there yet, each into the slot of one that no tile reads any more."""
         if self.pieces.coming and self.plan.mode != "whole":
-            columns = span(0, self.layout.network.tensors[self.links.x].width)
-            rows = span("rows_here", f"{self._rows('x')}.stop")
-            self.code(f"load_tile(&{self.x}, tile.samples, {rows}, {columns});")
+            x, rows = self.layout.network.tensors[self.links.x], span("rows_here", f"{self._rows('x')}.stop")
+            new = f"{{tile.samples, {rows}, {span(0, x.width)}, {span(0, x.channels)}, {span(0, 1)}}}"
+            self.code(f"load_tile(&{self.x}, (struct tile){new});")
             self.code(f"rows_here = {self._rows('x')}.stop;")
 
     def _load_staying(self, channels: str) -> None:
@@ -182,7 +179,7 @@ class _Chain:
             for number, v in enumerate(self.links.openers):
                 self._open_slice(number, v, sums)
         for number, v in enumerate(self.links.openers if pieces.is_cut else ()):
-            code(f"settle(&sums_{number}, &{self.e}, {self._joining(v)});")
+            code(f"settle(&sums_{number}, &{self.e}, {self._joining(v)}, {sums});")
 
     def _open_slice(self, number: int, v: int, sums: str) -> None:
         code, name, part = self.code, self.layout.names[v], f"{self.layout.names[v]}_tile"
@@ -193,7 +190,7 @@ class _Chain:
                 code(call_of(self.layout.layer(v), name, [self.x], weights, self.e, self._joining(v), part))
                 return
             code(
-                f"add_slice(&{name}_layer, (struct region *const[]){{&{self.x}}}, 1, &{weights}, &sums_{number}, "
+                f"add_slice(&{name}_layer, {regions_of([self.x])}, &{weights}, &sums_{number}, "
                 f"{part}.inputs.first == 0, {part});"
             )
 
@@ -233,7 +230,7 @@ class _Chain:
             weights = self._weights(v, f"{name}.outputs, chunk", stays)
             if self.pieces.has_sums:
                 code(
-                    f"add_slice(&{self.layout.names[v]}_layer, (struct region *const[]){{&{self.d}}}, 1, &{weights}, "
+                    f"add_slice(&{self.layout.names[v]}_layer, {regions_of([self.d])}, &{weights}, "
                     f"&sums, chunk.first == 0, {name});"
                 )
                 return
@@ -248,7 +245,9 @@ class _Chain:
 
     def _settle(self) -> None:
         self._place("tile")
-        self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
+        if not self.pieces.is_kept:  # as close as their sums: a shorter last slice must not reach sums of later ones
+            self.code(f"{self.pieces.out}.cell = tile.outputs.stop - tile.outputs.first;")
+        self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow}, sums.of);")
         self._finish("tile")
 
     def _place(self, tile: str) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from math import lcm
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
-from cocco.output.program.refusal import check_second
-from cocco.output.program.text import Code, call_of, is_transposed
+from cocco.output.program.text import Code, call_of, is_transposed, regions_of, seconds_of, span
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from simulator.model.subgraph.tiling import Tile
@@ -23,7 +23,7 @@ def held_step(layout: Layout, stage: Stage) -> Iterator[str]:
     alignment, order = layout.priced.rules.geometry.technology.channel_alignment, _order(stage)
     for u in order:
         if layout.kept(stage, u) is None:
-            cell = -(-layout.network.tensors[u].channels // alignment) * alignment
+            cell = -(-layout.network.tensors[u].channels // stage.price.channel_groups // alignment) * alignment
             at = layout.at(tensor_id(layout.network, stage.number, u))
             region = residency.regions[u]
             yield layout.region(layout.region_name(stage, u), u, at, region, cell)
@@ -63,6 +63,12 @@ def _ticks(paces: dict[int, Pace], tensors: tuple[int, ...]) -> tuple[int, int]:
     return first, stop
 
 
+def _part(stage: Stage, channels: int) -> str:
+    """Return the channels of the group that is running; there is one unless groups keep apart."""
+    size = channels // stage.price.channel_groups
+    return span(0, size) if size == channels else span(f"group * {size}", f"(group + 1) * {size}")
+
+
 def _weights(layout: Layout, stage: Stage) -> Iterator[str]:
     """Yield where the weights of each layer lie, one behind the other."""
     offset = 0
@@ -71,18 +77,19 @@ def _weights(layout: Layout, stage: Stage) -> Iterator[str]:
         if layer.has_weights:
             at = f"{layout.at(weights_id(stage.number))} + {offset}"
             yield f"static struct weights s{stage.number}_{layout.names[v]}_weights = {{.at = {at}}};"
-            offset += layer.weight_bytes
+            offset += layer.weight_bytes // stage.price.channel_groups
         elif layer.op == "matmul":
-            yield f"static struct weights s{stage.number}_{layout.names[v]}_weights;"
+            yield from seconds_of(f"s{stage.number}_{layout.names[v]}_weights", len(layer.inputs) - 1)
 
 
 def _advance(layout: Layout, stage: Stage, u: int, rows: Pace, columns: Pace, part: int) -> Iterator[str]:
     """Yield the function that loads or makes the next rows and columns of a tensor. part: rows made at once, or 0."""
     name, region = f"s{stage.number}_{layout.names[u]}", layout.region_name(stage, u)
     code = Code()
-    is_layer = u < len(layout.network.layers)
+    is_layer, group = u < len(layout.network.layers), "int group, " if stage.price.channel_groups > 1 else ""
+    channels = _part(stage, layout.network.tensors[u].channels)
     code(f"/* {'make' if is_layer else 'load'} the next rows and columns of {layout.network.tensors[u].name!r} */")
-    with code.block(f"static void next_{name}(struct span samples, int down, int across)"):
+    with code.block(f"static void next_{name}(struct span samples, {group}int down, int across)"):
         for axis, pace in (("rows", rows), ("columns", columns)):
             code(f"static const struct pace {axis} = {{{', '.join(str(int(each)) for each in pace)}}};")
         code("struct span new_rows = span_of(&rows, down), new_columns = span_of(&columns, across);")
@@ -92,7 +99,7 @@ def _advance(layout: Layout, stage: Stage, u: int, rows: Pace, columns: Pace, pa
         if has_side:
             code(f"restore(&{region}, samples, new_rows, new_columns);")
         if not is_layer or u not in stage.layers:
-            code(f"load_tile(&{region}, samples, new_rows, new_columns);")
+            code(f"load_tile(&{region}, (struct tile){{samples, new_rows, new_columns, {channels}, {span(0, 1)}}});")
         else:
             layer = layout.layer(u)
             reduction = layer.in_channels // layer.groups
@@ -100,7 +107,7 @@ def _advance(layout: Layout, stage: Stage, u: int, rows: Pace, columns: Pace, pa
             with code.block(f"for (int row = new_rows.first; row < new_rows.stop; row += {step})"):
                 code(
                     f"struct tile tile = {{samples, {{row, least(row + {step}, new_rows.stop)}}, new_columns, "
-                    f"{{0, {layer.channels}}}, {{0, {reduction}}}}};"
+                    f"{channels}, {{0, {reduction}}}}};"
                 )
                 operands = [layout.region_name(stage, p) for p in layout.network.operands[u]]
                 _make(layout, stage, u, code, operands, region)
@@ -117,18 +124,19 @@ def _make(layout: Layout, stage: Stage, u: int, code: Code, operands: list[str],
     if layer.op != "matmul":
         code(call_of(layer, layout.names[u], operands, weights, region))
         return
-    check_second(layer)
     width = layer.channels // layer.groups
     with code.block("for (int sample = samples.first; sample < samples.stop; sample++)"):
-        with code.block(f"for (int head = 0; head < {layer.groups}; head++)"):
+        heads = _part(stage, layer.groups)
+        code(f"struct span heads = {heads};")
+        with code.block("for (int head = heads.first; head < heads.stop; head++)"):
             code("tile.samples.first = sample, tile.samples.stop = sample + 1;")
             code(f"tile.outputs.first = head * {width}, tile.outputs.stop = (head + 1) * {width};")
             code(
-                f"load_second(&{weights}, &{layout.names[u]}_layer, (struct region *const[]){{&{operands[1]}}}, 1, "
+                f"load_second(&{weights}, &{layout.names[u]}_layer, {regions_of(operands[1:])}, "
                 f"{int(is_transposed(layout.network, u))}, sample, head, tile.outputs, tile.inputs);"
             )
             code(call_of(layer, layout.names[u], operands[:1], weights, region))
-    code(f"tile.samples = samples, tile.outputs.first = 0, tile.outputs.stop = {layer.channels};")
+    code(f"tile.samples = samples, tile.outputs = {_part(stage, layer.channels)};")
 
 
 def _loops(
@@ -141,20 +149,26 @@ def _loops(
     with code.block(f"void step_{n}(void)"):
         for u in tensors:
             code(f"ring(&{layout.region_name(stage, u)});")
-        for v in stage.layers:
-            layer, name = layout.layer(v), layout.names[v]
-            if layer.has_weights:
-                code(
-                    f"load_weights(&s{n}_{name}_weights, &{name}_layer, {name.upper()}_WEIGHTS, "
-                    f"(struct span){{0, {layer.channels}}}, (struct span){{0, {layer.in_channels // layer.groups}}});"
-                )
-        with code.block(f"for (int sample = 0; sample < BATCH; sample += {stage.price.at_once})"):
+        groups, mine = stage.price.channel_groups, [u for u in tensors if layout.kept(stage, u) is None]
+        with ExitStack() as stack:
+            if groups > 1:
+                stack.enter_context(code.block(f"for (int group = 0; group < {groups}; group++)"))
+            for u in mine if groups > 1 else ():
+                channel = layout.network.tensors[u].channels // groups
+                code(f"{layout.region_name(stage, u)}.channel = group * {channel};")
+            for v in stage.layers:
+                layer, name = layout.layer(v), layout.names[v]
+                if layer.has_weights:
+                    code(
+                        f"load_weights(&s{n}_{name}_weights, &{name}_layer, {name.upper()}_WEIGHTS, "
+                        f"{_part(stage, layer.channels)}, {span(0, layer.in_channels // layer.groups)});"
+                    )
+            stack.enter_context(code.block(f"for (int sample = 0; sample < BATCH; sample += {stage.price.at_once})"))
             code(f"struct span samples = {{sample, least(sample + {stage.price.at_once}, BATCH)}};")
-            for u in tensors:
-                if layout.kept(stage, u) is None:
-                    code(f"{layout.region_name(stage, u)}.sample = sample;")
-            with code.block(f"for (int down = {rows[0]}; down < {rows[1]}; down++)"):
-                with code.block(f"for (int across = {columns[0]}; across < {columns[1]}; across++)"):
-                    for u in order:
-                        code(f"next_s{n}_{layout.names[u]}(samples, down, across);")
+            for u in mine:
+                code(f"{layout.region_name(stage, u)}.sample = sample;")
+            stack.enter_context(code.block(f"for (int down = {rows[0]}; down < {rows[1]}; down++)"))
+            stack.enter_context(code.block(f"for (int across = {columns[0]}; across < {columns[1]}; across++)"))
+            for u in order:
+                code(f"next_s{n}_{layout.names[u]}(samples, {'group, ' if groups > 1 else ''}down, across);")
     yield from code.lines

@@ -7,24 +7,26 @@ from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage
 from cocco.output.program.refusal import Refusal
-from cocco.output.program.steps.pieces import Pieces
-from cocco.output.program.text import Code, call_of, is_transposed, span
+from cocco.output.program.steps.nest import Nest
+from cocco.output.program.text import regions_of, span
 from workloads.network.layers.ops import WINDOW_OPS
 
 ORDERS = {
     "TK": "groups samples tiles bring chunks weights compute",
     "TP": "groups stay samples tiles bring parts",
     "KT": "groups chunks weights samples tiles bring compute",
+    "KP": "groups chunks weights samples tiles bring compute",
     "WK": "groups samples whole chunks weights tiles compute",
     "KS": "groups chunks weights samples whole tiles compute",
     "TKC": "groups samples tiles bring chunks slices weights add",
     "BC": "groups samples tiles chunks slices block",
     "CT": "producers channels weights samples tiles bring compute",
-    "TC": "",  # of element-wise layers only
-}  #: outermost first; CT and TC of element-wise layers are JOINED
+}  #: outermost first
+#: the same of element-wise layers
 JOINED = {
     "CT": "samples channels fetch tiles operands join",
     "TC": "samples fetch tiles channels operands join",
+    "copy": "copy",
 }
 
 
@@ -34,201 +36,27 @@ def loop_step(layout: Layout, stage: Stage) -> Iterator[str]:
     is_joined = layout.layer(stage.layers[0]).op not in WINDOW_OPS and layout.layer(stage.layers[0]).op != "matmul"
     order = stage.price.loops.order
     table = JOINED if is_joined else ORDERS
-    if order not in table or not table[order]:
+    if order not in table:
         raise Refusal(f"subgraph of {stage.names[0]!r}: loop order {order} has no program yet")
-    nest = _Nest(layout, stage)
+    nest = _Apart(layout, stage) if order in JOINED else Nest(layout, stage)
     nest.write(table[order].split())
     yield from nest.pieces.lines
     yield from nest.code.lines
 
 
-class _Nest:
-    """The loops of one step, written from the outside to the inside."""
-
-    def __init__(self, layout: Layout, stage: Stage) -> None:
-        assert stage.price.loops is not None
-        self.layout, self.stage, self.plan = layout, stage, stage.price.loops
-        self.code, self.pieces = Code(), Pieces(layout, stage)
-        self.v, self.layer = stage.layers[0], layout.layer(stage.layers[0])
-        self.name, self.is_product = layout.names[self.v], self.layer.op == "matmul"
-        self.width, self.depth = self.layer.channels // self.layer.groups, self.layer.in_channels // self.layer.groups
-
-    def write(self, tokens: list[str]) -> None:
-        """Write the function of the step."""
-        code, plan, n = self.code, self.plan, self.stage.number
-        code(
-            f"/* step {n}: {', '.join(self.stage.names)}; order {plan.order}, tiles of "
-            f"{plan.tile[0]} x {plan.tile[1]}, input {plan.mode} */"
-        )
-        with code.block(f"void step_{n}(void)"):
-            code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, {self.depth}}}}};")
-            for line in self.pieces.begin:
-                code(line)
-            if self.is_product:
-                tokens = ["products", *(each for each in tokens if each not in ("groups", "samples"))]
-            self._run(tokens)
+class _Apart(Nest):
+    """Loops of layers whose channels are independent, and of element-wise layers."""
 
     def _run(self, tokens: list[str]) -> None:
-        """Write loops one inside the other; those of the channels of a producer once for each."""
-        with ExitStack() as stack:
-            for at, token in enumerate(tokens):
-                rest = tokens[at + 1 :]
-                if token == "producers":
-                    self._producers(rest)
-                    return
-                getattr(self, f"_{token}")(stack, rest)
-
-    def _each(self, stack: ExitStack, span: str, first: object, stop: object, step: object) -> None:
-        stack.enter_context(self.code.block(f"EACH(tile.{span}, {first}, {stop}, {step})"))
-
-    def _products(self, stack: ExitStack, rest: list[str]) -> None:
-        """Samples and heads of a product, one after the other: each has its own second operand."""
-        stack.enter_context(self.code.block("EACH(tile.samples, 0, BATCH, 1)"))
-        self._groups(stack, rest)
-
-    def _groups(self, stack: ExitStack, rest: list[str]) -> None:
-        if self.layer.groups > 1:
-            stack.enter_context(self.code.block(f"for (int group = 0; group < {self.layer.groups}; group++)"))
-
-    def _samples(self, stack: ExitStack, rest: list[str]) -> None:
-        self._each(stack, "samples", 0, "BATCH", self.plan.at_once)
-
-    def _tiles(self, stack: ExitStack, rest: list[str]) -> None:
-        if "bring" in rest:
-            for region in self.pieces.coming:
-                self.code(f"drop(&{region});")
-        self._each(stack, "rows", 0, self.layer.height, self.plan.tile[0])
-        self._each(stack, "columns", 0, self.layer.width, self.plan.tile[1])
-
-    def _first(self, output: int) -> str:
-        """Return this output of the group, or head, that is running."""
-        return f"group * {self.width} + {output}" if self.layer.groups > 1 else str(output)
-
-    def _chunks(self, stack: ExitStack, rest: list[str]) -> None:
-        self._each(stack, "outputs", self._first(0), self._first(self.width), self.plan.chunk)
-
-    def _slices(self, stack: ExitStack, rest: list[str]) -> None:
-        if "weights" in rest or "block" in rest:
-            self.code(f"struct sums sums = {{{self.pieces.sums}, tile}};")
-        self._each(stack, "inputs", 0, self.depth, self.plan.slice)
+        if tokens[0] == "producers":
+            self._producers(tokens[1:])
+        else:
+            super()._run(tokens)
 
     def _bring(self, stack: ExitStack, rest: list[str], mode: str = "") -> None:
-        mode = mode or self.plan.mode.replace("-", "_").upper()
-        for region, u in self.pieces.coming.items():
-            channels = span(0, self.layout.network.tensors[u].channels)
-            if self.plan.order == "CT":
-                channels = "channels"
-            elif self.layer.groups > 1:
-                channels = span(f"group * {self.depth}", f"(group + 1) * {self.depth}")
-            self.code(f"bring(&{region}, &{self.name}_layer, {mode}, {channels}, tile);")
-
-    def _everywhere(self) -> None:
-        self.code(f"tile.rows = {span(0, self.layer.height)}, tile.columns = {span(0, self.layer.width)};")
-
-    def _whole(self, stack: ExitStack, rest: list[str]) -> None:
+        mode = mode or self.plan.mode.upper()
         for region in self.pieces.coming:
-            self.code(f"drop(&{region});")
-        self._everywhere()
-        self._bring(stack, rest, "WHOLE")
-
-    def _weights(self, stack: ExitStack, rest: list[str], of: str = "", outputs: str = "tile.outputs") -> None:
-        weights = f"{self.pieces.weights}{of}"
-        if self.is_product:
-            second, is_turned = self.pieces.second, int(is_transposed(self.layout.network, self.v))
-            self.code(
-                f"load_second(&{weights}, &{self.name}_layer, (struct region *const[]){{&{second}}}, 1, {is_turned}, "
-                f"tile.samples.first, {'group' if self.layer.groups > 1 else 0}, {outputs}, tile.inputs);"
-            )
-        elif self.layer.has_weights:
-            self.code(
-                f"load_weights(&{weights}, &{self.name}_layer, {self.name.upper()}_WEIGHTS, {outputs}, tile.inputs);"
-            )
-
-    def _compute(self, stack: ExitStack, rest: list[str], of: str = "") -> None:
-        out = self.pieces.out
-        if self.plan.order == "CT":
-            self._compute_apart()
-            return
-        self._place(out)
-        self.code(self._call(f"{self.pieces.weights}{of}"))
-        self._store()
-
-    def _call(self, weights: str) -> str:
-        operands = self.pieces.operands[:1] if self.is_product else self.pieces.operands
-        return call_of(self.layer, self.name, operands, weights, self.pieces.out, self.pieces.follow)
-
-    def _place(self, out: str) -> None:
-        """Let the region of the result hold this tile, of a chunk or of all channels where they are needed at once."""
-        if self.pieces.tail:
-            self.code("struct tile every = tile;")
-            self.code(f"every.outputs = {span(0, self.layer.channels)};")
-        if not self.pieces.is_kept:
-            self.code(f"place(&{out}, {'every' if self.pieces.tail else 'tile'});")
-
-    def _store(self) -> None:
-        if self.pieces.tail:
-            with self.code.block(f"if (tile.outputs.stop == {self.layer.channels})"):
-                for line in self.pieces.tail:
-                    self.code(line)
-                if self.stage.layers[-1] in self.stage.step.written:
-                    self.code(f"store_tile(&{self.pieces.out}, every);")
-            return
-        if self.stage.layers[-1] in self.stage.step.written:
-            self.code(f"store_tile(&{self.pieces.out}, tile);")
-
-    def _stay(self, stack: ExitStack, rest: list[str]) -> None:
-        self._weights(stack, rest, "_stay", span(self._first(0), self._first(self.plan.kept)))
-
-    def _parts(self, stack: ExitStack, rest: list[str]) -> None:
-        kept = self.plan.kept
-        with self.code.block(f"EACH(tile.outputs, {self._first(0)}, {self._first(kept)}, {self.plan.chunk})"):
-            self._compute(stack, rest, "_stay")
-        with self.code.block(f"EACH(tile.outputs, {self._first(kept)}, {self._first(self.width)}, {self.plan.chunk})"):
-            self._weights(stack, rest)
-            self._compute(stack, rest)
-            self.code(f"forget(&{self.pieces.weights});")
-
-    def _add(self, stack: ExitStack, rest: list[str]) -> None:
-        self._add_slice("tile")
-        self._settle(stack)
-
-    def _add_slice(self, tile: str) -> None:
-        operands = ", ".join(
-            f"&{each}" for each in (self.pieces.operands[:1] if self.is_product else self.pieces.operands)
-        )
-        count = 1 if self.is_product else len(self.pieces.operands)
-        self.code(
-            f"add_slice(&{self.name}_layer, (struct region *const[]){{{operands}}}, {count}, &{self.pieces.weights}, "
-            f"&sums, tile.inputs.first == 0, {tile});"
-        )
-
-    def _settle(self, stack: ExitStack) -> None:
-        with self.code.block(f"if (tile.inputs.stop == {self.depth})"):
-            self._place(self.pieces.out)
-            self.code(f"settle(&sums, &{self.pieces.out}, {self.pieces.follow});")
-            self._store()
-        self.code(f"forget(&{self.pieces.weights});")
-
-    def _block(self, stack: ExitStack, rest: list[str]) -> None:
-        """The input of a block, whole or row by row, for a slice of its channels; weights of some outputs at a time."""
-        for region in self.pieces.coming:
-            self.code(f"drop(&{region});")
-        low = f"group * {self.depth} + " if self.layer.groups > 1 else ""
-        is_row = self.plan.mode == "block-row"
-        self.code("struct tile part = tile;")
-        head = "EACH(part.rows, tile.rows.first, tile.rows.stop, %s)" % (1 if is_row else self.plan.tile[0])
-        with self.code.block(head):
-            for region in self.pieces.coming:
-                self.code(
-                    f"bring(&{region}, &{self.name}_layer, {'BLOCK_ROW' if is_row else 'BLOCK'}, "
-                    f"(struct span){{{low}tile.inputs.first, {low}tile.inputs.stop}}, part);"
-                )
-            with self.code.block(f"EACH(part.outputs, tile.outputs.first, tile.outputs.stop, {self.plan.inner})"):
-                self._weights(stack, rest, outputs="part.outputs")
-                self._add_slice("part")
-        self._settle(stack)
-
-    # layers whose channels are independent
+            self.code(f"bring(&{region}, &{self.name}_layer, {mode}, channels, tile);")
 
     def _producers(self, rest: list[str]) -> None:
         """Write the loops once for each producer, each with its place among the channels."""
@@ -256,7 +84,7 @@ class _Nest:
             f"tile.outputs = (struct span){{{self.starts[0]} + channels.first, {self.starts[0]} + channels.stop}};"
         )
 
-    def _compute_apart(self) -> None:
+    def _compute(self, stack: ExitStack, rest: list[str], of: str = "") -> None:
         for first in self.starts:
             self.code(
                 f"tile.outputs = (struct span){{least({first} + channels.first, {self.layer.channels}), "
@@ -265,8 +93,6 @@ class _Nest:
             self._place(self.pieces.out)
             self.code(self._call(self.pieces.weights))
             self._store()
-
-    # element-wise layers
 
     def _fetch(self, stack: ExitStack, rest: list[str]) -> None:
         """Operands that are broadcast over the map: all of a sample, or of these channels."""
@@ -295,3 +121,11 @@ class _Nest:
         self._place(self.pieces.out)
         self.code(self._call(""))
         self._store()
+
+    def _copy(self, stack: ExitStack, rest: list[str]) -> None:
+        layout, pieces = self.layout, self.pieces
+        word = pieces.place(*pieces.coming.values(), self.v)
+        out, stored = f"&{pieces.out}" if pieces.is_kept else "NULL", -1
+        if self.v in self.stage.step.written:
+            stored = layout.dram[self.v]
+        self.code(f"copy(&{self.name}_layer, {regions_of(pieces.operands)}, {out}, {word}, {stored});")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
-from cocco.output.program.refusal import Refusal, check_second
-from cocco.output.program.text import OPS, call_of, span
+from cocco.output.program.refusal import Refusal
+from cocco.output.program.text import OPS, call_of, is_transposed, regions_of, seconds_of, sharing_of
+from simulator.model.subgraph.regions import Region
 from workloads.network.layers.ops import JOIN_OPS, WINDOW_OPS
 
 
@@ -23,7 +26,9 @@ class Pieces:
         self.regions = stage.model.residency(stage.price).regions
         self.is_kept = layout.kept(stage, self.result) is not None
         self.slices_of = -1  #: a tensor that comes in slices, and again without room of its own
+        self.of: dict[int, str] = {}  #: tensors whose heads are read as rows
         self.coming: dict[str, int] = {}  #: regions of what is loaded piece by piece, with their tensors
+        self.together = "-1"  #: where operands lie one behind the other, if they do
         self._arrive()
         self._input()
         self._weights()
@@ -33,7 +38,27 @@ class Pieces:
     @property
     def operands(self) -> list[str]:
         """The regions that the layer reads, in operand order."""
+        if self.layer.op == "matmul":
+            return [self.first]
         return [self.layout.region_name(self.stage, u) for u in self.layout.network.operands[self.v]]
+
+    def _by_heads(self, u: int, width: int) -> str:
+        """Return the region of an operand or result of a product: the heads that share keys are its rows."""
+        name, heads = self.layout.region_name(self.stage, u), sharing_of(self.layer)
+        if heads == 1:
+            return name
+        tensor, of = self.layout.network.tensors[u], f"s{self.stage.number}_{self.layout.names[u]}_heads"
+        self.of[u] = of
+        self.lines.append(self.layout.tensor(u, of, heads, width))
+        kept = self.layout.kept(self.stage, u)
+        if kept is None:
+            return name
+        at = self.layout.at(self.layout.buffers.places[kept])
+        region = Region((tensor.height, tensor.width), (0, 0), 0, 0)
+        cell = self._up(tensor.channels)
+        self.lines.append(self.layout.region(f"{of}_map", u, at, region, cell, ", .folds = true", of))
+        self.begin.append(f"ring(&{of}_map);")
+        return f"{of}_map"
 
     @property
     def whole(self) -> set[int]:
@@ -46,15 +71,20 @@ class Pieces:
     def _name(self, what: str) -> str:
         return f"s{self.stage.number}_{self.layout.names[self.v]}_{what}"
 
-    def _at(self, u: int, other: int | None = None) -> str:
-        """Return where a tensor lies; operands that take turns lie under the first of them."""
-        names = [tensor_id(self.layout.network, self.stage.number, each) for each in (u, u if other is None else other)]
+    def place(self, *tensors: int) -> str:
+        """Return where a tensor lies; operands that take turns lie under one of them."""
+        names = [tensor_id(self.layout.network, self.stage.number, each) for each in tensors]
         name = next((each for each in names if each in self.layout.places), None)
         return "AT(0, 0)" if name is None else self.layout.at(name)
 
     def _define(self, u: int, cell: int, at: str) -> str:
-        name = self.layout.region_name(self.stage, u)
-        self.lines.append(self.layout.region(name, u, at, self.regions[u], cell))
+        name, region, more = self.layout.region_name(self.stage, u), self.regions[u], ""
+        if self.plan.order == "KP":  # SIDE has the rows that stay
+            region = region._replace(side=(self.plan.kept, region.main[1]))
+            region = region._replace(main_bytes=self.plan.at_once * prod(region.main) * cell)
+            more = f", .stays = {'1' if self.layer.op == 'matmul' else 'BATCH'}"
+        more += f", .comes = true, .samples = {self.plan.at_once}"
+        self.lines.append(self.layout.region(name, u, at, region, cell, more, self.of.get(u, "")))
         return name
 
     def _up(self, channels: int) -> int:
@@ -65,14 +95,11 @@ class Pieces:
         """Load what is kept from this step on, whole; and let cross what no window meets."""
         network = self.layout.network
         for u in self.stage.model.subgraph.tensors:
-            kept, tensor = self.layout.kept(self.stage, u), network.tensors[u]
+            kept = self.layout.kept(self.stage, u)
             if kept is None:
                 continue
             name = self.layout.kept_name(kept)
-            self.begin.append(f"ring(&{name});")
-            if u in self.stage.step.loaded:
-                every = f"(struct span){{0, {tensor.height}}}, (struct span){{0, {tensor.width}}}"
-                self.begin.append(f"load_tile(&{name}, (struct span){{0, BATCH}}, {every});")
+            self.begin.append(f"{'load_map' if u in self.stage.step.loaded else 'ring'}(&{name});")
         for u in network.producers[self.v] if self.layer.op in WINDOW_OPS and self.made == self.v else ():
             if self.layout.kept(self.stage, u) is None:
                 self.begin.append(
@@ -84,15 +111,15 @@ class Pieces:
         operands = network.operands[self.v]
         local = [u for u in network.producers[self.v] if self.layout.kept(self.stage, u) is None]
         if layer.op == "matmul":
-            check_second(layer)
-            if layer.second_heads != layer.groups:
-                raise Refusal(f"layer {layer.name!r}: heads that share keys have no program yet in a loop order")
-            if operands[0] == operands[1]:
+            if operands[0] in operands[1:]:
                 raise Refusal(f"layer {layer.name!r}: a product of a map with itself has no program yet")
-            local = [u for u in local if u != operands[1]]
-        is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT"
-        if is_cut and len(operands) > 1 and layer.op != "matmul":
-            raise Refusal(f"layer {layer.name!r}: groups or slices of several operands have no program yet")
+            local = [u for u in local if u not in operands[1:]]
+            self.first = self._by_heads(operands[0], layer.in_channels // layer.groups)
+        is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT" and layer.op != "matmul"
+        if layer.groups > 1 and is_cut and len(operands) > len(set(operands)):
+            raise Refusal(f"layer {layer.name!r}: groups that read a map twice have no program yet")
+        if len(local) > 1 and (is_cut or tensor_id(network, self.stage.number, local[1]) not in self.layout.places):
+            self.together = self.place(local[0])
         depth = layer.in_channels // layer.groups
         for u in local:
             channels = network.tensors[u].channels
@@ -101,38 +128,51 @@ class Pieces:
                 held = channels
             if plan.order == "BC":
                 held = min(plan.slice, depth)
-            self.coming[self._define(u, self._up(held), self._at(u, local[0]))] = u
+            self.coming[self._define(u, self._up(held), self.place(u, local[0]))] = u
         for region in self.coming:
             self.begin.append(f"drop(&{region});")
 
     def _weights(self) -> None:
-        layer, plan, network = self.layer, self.plan, self.layout.network
+        layer, plan, depth = self.layer, self.plan, self.layer.in_channels // self.layer.groups
         self.weights, self.second = self._name("weights"), ""
-        if not layer.has_weights and layer.op != "matmul":
-            return
-        at, stay = "0", 0
         if layer.has_weights:
-            at = self.layout.at(weights_id(self.stage.number))
-            stay = plan.kept * layer.kernel[0] * layer.kernel[1] * (layer.in_channels // layer.groups)
+            stay = plan.kept * prod(layer.kernel) * depth
+        elif layer.op == "matmul":
+            is_turned = is_transposed(self.layout.network, self.v)
+            stay = plan.kept * self._up(depth) if is_turned else depth * self._up(plan.kept)
         else:
-            second = network.operands[self.v][1]
-            self.second = self.layout.region_name(self.stage, second)
-            if self.layout.kept(self.stage, second) is None:
-                at = self._at(second)
-                self.lines.append(f"static struct region {self.second} = {{.of = &{self.layout.names[second]}}};")
-                if plan.order == "TP":
-                    raise Refusal(f"layer {layer.name!r}: products in order TP have no program yet")
-        self.lines.append(
-            f"static struct weights {self.weights} = {{.at = {at} + {stay if plan.order == 'TP' else 0}}};"
-        )
-        self.begin.append(f"forget(&{self.weights});")
-        if plan.order == "TP":
-            self.lines.append(f"static struct weights {self.weights}_stay = {{.at = {at}}};")
+            return
+        names = {self.weights: stay, f"{self.weights}_stay": 0} if plan.order == "TP" else {self.weights: 0}
+        if layer.op == "matmul":
+            self.second = self._seconds(self.v, names)
+            return
+        for name, offset in names.items():
+            self._piece(name, f"{self.layout.at(weights_id(self.stage.number))} + {offset}")
+
+    def _piece(self, name: str, at: str) -> None:
+        self.lines.append(f"static struct weights {name} = {{.at = {at}}};")
+        self.begin.append(f"forget(&{name});")
+
+    def _seconds(self, v: int, names: dict[str, int]) -> str:
+        """Define pieces of the second operand of a product, or where its maps are whole on chip; return these maps."""
+        maps = self.layout.network.operands[v][1:]
+        coming = [u for u in maps if self.layout.kept(self.stage, u) is None]
+        for name, offset in names.items():
+            if coming:
+                self._piece(name, f"{self.place(*maps)} + {offset}")
+            else:
+                self.lines += seconds_of(name, len(maps))
+        for u in coming:
+            line = f"static struct region {self.layout.region_name(self.stage, u)} = {{.of = &{self.layout.names[u]}}};"
+            self.lines += [line] if line not in self.lines else []
+        return regions_of([self.layout.region_name(self.stage, u) for u in maps])
 
     def _output(self) -> None:
         plan, often = self.plan, 1
-        self.sums = self._at(self.result)
+        self.sums = self.place(self.result)
         self.out = self.layout.region_name(self.stage, self.result)
+        if self.layer.op == "matmul":
+            self.out = self._by_heads(self.result, self.layer.channels // self.layer.groups)
         cells = {"TKC": plan.chunk, "BC": plan.chunk}  # results lie where their sums lay
         if self.is_kept:
             return
@@ -140,9 +180,9 @@ class Pieces:
         if any(self.layout.layer(v).op not in JOIN_OPS for v in self.after):
             held = self.layer.channels
         cell = cells.get(plan.order, self._up(held)) * often
-        at = self._at(self.result)
+        at = self.place(self.result)
         region = self.regions[self.result]._replace(main=plan.tile)
-        self.lines.append(self.layout.region(self.out, self.result, at, region, cell))
+        self.lines.append(self.layout.region(self.out, self.result, at, region, cell, of=self.of.get(self.result, "")))
         self.begin.append(f"drop(&{self.out});")
 
     def _follow(self) -> None:
@@ -151,13 +191,13 @@ class Pieces:
         follow: the sums and products before the first of these; tail: what runs once all channels of a tile are there.
         """
         layout, before = self.layout, self.made
-        parts, self.tail, self.first_passing = [list[str]()], list[str](), -1
+        parts, self.tail = [list[str]()], list[str]()
         for v in self.after:
             layer = layout.layer(v)
             others = [u for u in layout.network.operands[v] if u != before]
             parts[-1] += self._leaves(before)
-            if len(others) > 1 or (layer.op not in JOIN_OPS and others):
-                raise Refusal(f"layer {layer.name!r}: several maps after {self.layer.name!r} have no program yet")
+            if layer.op not in JOIN_OPS and others:
+                raise Refusal(f"layer {layer.name!r}: another map after {self.layer.name!r} has no program yet")
             if layer.op in JOIN_OPS:
                 parts[-1] += [self._other(v, u, OPS[layer.op]) for u in others]
             else:
@@ -166,8 +206,8 @@ class Pieces:
             before = v
         names = [self._entries(number, entries) for number, entries in enumerate(parts)]
         self.follow = names[0]
-        after = [f"follow_tile(&{self.out}, {name}, every);" for name in names[1:]]
-        self.tail = [line for each in zip(self.tail, after) for line in each if "NULL" not in line]
+        after = [f"settle(NULL, &{self.out}, {name}, every);" for name in names[1:]]
+        self.tail = [line for each in zip(self.tail, after) for line in each if ", NULL, every" not in line]
 
     def _entries(self, number: int, entries: list[str]) -> str:
         if not entries:
@@ -184,11 +224,21 @@ class Pieces:
             return []
         return [f"{{'=', NULL, false, {stored}, {f'&{self.layout.kept_name(kept)}' if kept else 'NULL'}}}"]
 
+    def _word(self) -> str:
+        """Return the room of a word through which maps pass: under the first of them, behind what its windows need."""
+        network, layout = self.layout.network, self.layout
+        after = [(layout.layer(v).whole, network.operands[v]) for v in self.after]
+        passing = {u for whole, operands in after for i, u in enumerate(operands) if i not in whole}
+        names = {u: tensor_id(network, self.stage.number, u) for u in self.stage.model.subgraph.inputs if u in passing}
+        u = next(u for u, name in names.items() if name in layout.places and layout.kept(self.stage, u) is None)
+        return self.place(u) + (f" + {self.regions[u].main_bytes - 8}" if u in self.coming.values() else "")
+
     def _other(self, v: int, u: int, op: str) -> str:
         """Return a sum or product with another map: on chip, or passing through the room of a word."""
         layout, stage, tensor = self.layout, self.stage, self.layout.network.tensors[u]
         name = layout.region_name(stage, u)
-        is_here = layout.kept(stage, u) is not None or u in self.coming.values()
+        is_window = u in self.coming.values()  # of a chain the rows for the addition are those of x
+        is_here = layout.kept(stage, u) is not None or (is_window and self.made != self.v)
         if not is_here and u == self.slices_of:
             name += "_again"
             self.lines.append(f"static struct region {name} = {{.of = &{layout.names[u]}}};")
@@ -196,11 +246,10 @@ class Pieces:
         is_gate = u in {layout.network.operands[v][place] for place in layout.layer(v).whole}
         if is_gate and not is_here:
             region = self.regions[u]._replace(main=(tensor.height, tensor.width))
-            self.lines.append(layout.region(name, u, self._at(u), region, self._up(tensor.channels)))
-            every = f"{span(0, tensor.height)}, {span(0, tensor.width)}"
-            self.begin += [f"ring(&{name});", f"load_tile(&{name}, {span(0, 'BATCH')}, {every});"]
+            self.lines.append(layout.region(name, u, self.place(u), region, self._up(tensor.channels)))
+            self.begin.append(f"load_map(&{name});")
         elif not is_here:
-            self.first_passing = u if self.first_passing < 0 else self.first_passing
+            name += "_word" if is_window else ""
             region = self.regions[u]._replace(main=(1, 1), side=(0, 0))
-            self.lines.append(layout.region(name, u, self._at(u, self.first_passing), region, 8))
+            self.lines.append(layout.region(name, u, self._word(), region, 8))
         return f"{{'{op}', &{name}, {str(not is_here and not is_gate).lower()}, -1, NULL}}"

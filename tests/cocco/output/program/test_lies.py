@@ -7,10 +7,10 @@ import shutil
 
 import pytest
 
-import workloads
 from cocco.output.program.program import program_of, write_program
 from cocco.output.program.verify import run_program
-from simulator import Accelerator, Partition, evaluate
+from simulator import Accelerator, evaluate
+from tests.helpers.handed_on import plan
 
 COUNTER, GUARD, OUTPUT = "claimed", "guard word", "its outputs"
 
@@ -45,15 +45,6 @@ LIES = {
     ),
     "a chunk is longer than its slot": ("layers.c", r"(EACH\(tile\.outputs, 0, 40, )8", r"\g<1>16", "AddressSanitizer"),
 }
-
-
-def plan():
-    """Return a held subgraph with SIDE regions that hands on a tensor to a layer in chunks."""
-    b = workloads.Builder("lies")
-    c = b.conv("c", b.conv("a", b.input("x", 12, 60, 8), 8, 3, padding=1), 8, 3, padding=1)
-    b.conv("f", c, 40, 3, padding=1)
-    network = b.build()
-    return network, Partition.from_groups(network, [["a", "c"], ["f"]], keep=["c"])
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,50 @@
+/* Elements of maps in another order: one tile of a map on chip, or word by word. */
+#include "on_chip.h"
+
+/* Element number e of a sample of maps that stand one behind the other: rows, columns, channels. */
+static uint8_t *element(struct region *const *x, int sample, long e)
+{
+    for (;; x++) {
+        const struct tensor *of = (*x)->of;
+        long size = (long)of->height * of->width * of->channels, position = e / of->channels;
+        if (e < size)
+            return at(*x, sample, (int)(position / of->width), (int)(position % of->width)) + e % of->channels;
+        e -= size;
+    }
+}
+
+/* Elements in another order, which the layer graph does not say: here those of all maps from the last to the first. */
+void rearrange(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
+{
+    long all = 0;
+    for (int p = 0; p < count; p++)
+        all += (long)x[p]->of->height * x[p]->of->width * x[p]->of->channels;
+    EACH_POSITION(tile)
+        for (int k = 0; k < layer->channels; k++) {
+            long e = ((long)row * layer->width + column) * layer->channels + k;
+            at(out, sample, row, column)[k] = *element(x, sample, all - 1 - e % all);
+        }
+}
+
+/* The same word by word, through the room of a word: each element goes wherever it belongs. */
+void copy(const struct layer *layer, struct region *const *x, int count, struct region *out, long word, long stored)
+{
+    long all = 0, outputs = (long)layer->height * layer->width * layer->channels;
+    for (int p = 0; p < count; p++)
+        all += (long)x[p]->of->height * x[p]->of->width * x[p]->of->channels;
+    for (int sample = 0; sample < BATCH; sample++)
+        for (long p = 0, base = 0, size; p < count; p++, base += size) {
+            size = (long)x[p]->of->height * x[p]->of->width * x[p]->of->channels;
+            for (long i = 0; i < size; i++) {
+                if (x[p]->comes && i % WORD == 0)
+                    dma_load(INPUTS, word, x[p]->of->dram + sample * size + i, size - i < WORD ? size - i : WORD);
+                uint8_t *from = x[p]->comes ? on_chip + word + i % WORD : element(x + p, sample, i);
+                for (long e = all - 1 - base - i; e < outputs; e += all) {
+                    if (out)
+                        *element(&out, sample, e) = *from;
+                    if (stored >= 0)
+                        dma_store(stored + sample * outputs + e, from - on_chip, 1);
+                }
+            }
+        }
+}
