@@ -5,11 +5,13 @@ Each holds for every partition, order, kept interval, loop order, nest and numbe
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from cocco.candidates.sets import Cones, members
 from simulator.accelerator import Accelerator
 from simulator.model.rules import PricingRules
+from simulator.technology import Rate
 
 
 class Bound(NamedTuple):
@@ -52,16 +54,26 @@ def late_weights(rules: PricingRules, accelerator: Accelerator) -> Bound | None:
     their weights have been loaded. Layers that may share a nest, or groups of channels, with u do not count: there
     weights come and go before T.
     """
-    network, rate = rules.geometry.network, accelerator.rate
-    count = len(network.layers)
-    weights, cycles = rules.geometry.weight_bytes, rules.cycles
     shared = accelerator.activation_capacity if accelerator.is_shared else accelerator.weight_capacity
-    capacity, cones = shared * accelerator.cores, Cones(network.producers)
+    capacity, best = shared * accelerator.cores, None
+    for u, (start, behind) in enumerate(_weights_behind(rules, accelerator.rate)):
+        slots = start + max(0, behind - capacity)
+        if best is None or slots > best.slots:
+            best = Bound(slots, f"weights behind {rules.geometry.network.layers[u].name}")
+    return best
+
+
+@lru_cache(maxsize=16)  # the same for all memories of a question
+def _weights_behind(rules: PricingRules, rate: Rate) -> tuple[tuple[int, int], ...]:
+    """Return for each layer the slots that all up to it take at least, and the bytes of weights that come after it."""
+    network = rules.geometry.network
+    count = len(network.layers)
+    weights, cycles, cones = rules.geometry.weight_bytes, rules.cycles, Cones(network.producers)
     together = [0] * count  # the layers that may be in a nest with each
     for nest in rules.nests:
         for v in nest:
             together[v] |= sum(1 << w for w in nest)
-    best: Bound | None = None
+    found = []
     for u in range(count):
         upto = list(members(cones.up[u]))
         behind = [
@@ -70,7 +82,5 @@ def late_weights(rules: PricingRules, accelerator: Accelerator) -> Bound | None:
             if not together[u] >> v & 1 and min(rules.most_groups[u], rules.most_groups[v]) == 1
         ]
         start = max(rate.slots(sum(cycles[v] for v in upto)), sum(weights[v] for v in upto))
-        slots = start + max(0, sum(weights[v] for v in behind) - capacity)
-        if best is None or slots > best.slots:
-            best = Bound(slots, f"weights behind {network.layers[u].name}")
-    return best
+        found.append((start, sum(weights[v] for v in behind)))
+    return tuple(found)
