@@ -30,11 +30,13 @@ from cocco.exploration.memories.limits import Judge
 from cocco.exploration.question.question import Question, question_of
 from cocco.latency.bounds import bounds_of
 from cocco.latency.draft import Draft, draft_of
+from cocco.latency.places import placed_run
 from cocco.latency.search import Found
 from cocco.problem.criteria import CRITERIA, EXECUTED, MEMORY
 from cocco.problem.names import Metric
-from cocco.problem.problem import on_hardware
+from cocco.problem.problem import Problem, on_hardware
 from simulator.evaluation import Evaluation, evaluate
+from simulator.model.priced import price_partition
 
 if TYPE_CHECKING:
     import pandas
@@ -118,7 +120,7 @@ def _halve(tried: _Tried, within: Sequence[Floor]) -> None:
 
 
 def _try(tried: _Tried, within: Sequence[Memory], plain: Limited | None, is_largest: bool) -> None:
-    """Try the memory of the answer without the limit, and larger ones; as they are, its plans may keep it.
+    """Try the memory of the answer without the limit, and larger ones; with places, its plans may keep it.
 
     Without such an answer the smallest is the first; is_largest: only the largest is tried.
     """
@@ -130,7 +132,7 @@ def _try(tried: _Tried, within: Sequence[Memory], plain: Limited | None, is_larg
         point = plain.nearest
         memory = problem.memory_of(point.accelerator)
         tried.samples += plain.samples
-        tried.points.append(replace(point, values=judge.plane.judged(point.evaluations)))
+        tried.points.append(_with_places(point, judge, problem))
         if judge.excess(tried.points[-1].values) <= 1:
             return
         first = order.index(memory) if memory in order else 0
@@ -138,6 +140,19 @@ def _try(tried: _Tried, within: Sequence[Memory], plain: Limited | None, is_larg
             raise KeyboardInterrupt
     for i in range(TRIED):
         tried.met(order[first + (len(order) - 1 - first) * (TRIED - 1 - i) // (TRIED - 1)])
+
+
+def _with_places(point: FrontPoint, judge: Judge, problem: Problem) -> FrontPoint:
+    """Return plans with no more ahead than has an address; one that finds none stays, and `placed` is False."""
+    evaluations, is_placed = list[Evaluation](), True
+    for network, plan in zip(problem.networks, point.plans):
+        found = placed_run(price_partition(network, plan, point.accelerator, problem.tile_rule))
+        is_placed &= found is not None
+        plan = plan if found is None else found.run.priced.partition
+        evaluations.append(evaluate(network, plan, point.accelerator, problem.tile_rule))
+    plans, placed = tuple(each.plan for each in evaluations), is_placed if point.placed is not None else None
+    values = judge.plane.judged(evaluations)
+    return replace(point, values=values, plans=plans, evaluations=tuple(evaluations), placed=placed)
 
 
 @dataclass

@@ -12,8 +12,10 @@ import cocco
 import workloads
 from cocco.effort.status import Interrupted
 from cocco.exploration import executed
+from cocco.latency.places import placed_run
 from simulator import Accelerator, KiB
 from simulator.evaluation import evaluate
+from simulator.model.priced import price_partition
 from tests.helpers.parts import first_of
 from tests.helpers.random_graphs import random_network
 from tests.helpers.search_graphs import chain
@@ -26,6 +28,12 @@ def fastest(network, size):
     """Return the least latency that `partition` finds in a memory, infinite where nothing runs."""
     found = cocco.partition(network, Accelerator(shared_buffer=size), metric="latency", samples=300)
     return found.cost if found.plans else math.inf
+
+
+def placed_cycles(evaluation):
+    """Return the cycles of a plan when all that lies ahead has an address."""
+    priced = price_partition(*evaluation.source, evaluation.accelerator, evaluation.tile_rule)
+    return placed_run(priced).run.end / evaluation.accelerator.dram_bytes_per_cycle
 
 
 @pytest.mark.parametrize("seed", first_of(range(30), 3))
@@ -46,7 +54,7 @@ def test_no_smaller_memory_is_known_to_run_in_time(seed):
 def test_the_least_within_a_latency_is_no_better_than_without_and_as_good_where_that_is_in_time(criterion, seed):
     network = random_network(seed, channels=8)
     free = cocco.minimize(network, criterion, {"capacity": SIZES[-1]}, space=RANGE, samples=1000)
-    runs_in = free.best.evaluations[0].latency_executed_cycles
+    runs_in = placed_cycles(free.best.evaluations[0])
     loose = cocco.minimize(network, criterion, {"latency": runs_in}, space=RANGE, samples=1000)
     assert (loose.value, loose.status) == (free.value, free.status)
     tight = cocco.minimize(network, criterion, {"latency": 0.97 * runs_in}, space=RANGE, samples=1000)
@@ -54,6 +62,19 @@ def test_the_least_within_a_latency_is_no_better_than_without_and_as_good_where_
     if tight.best is not None:
         assert tight.value >= free.value * (1 - 1e-9)
         assert tight.best.evaluations[0].latency_executed_cycles <= 0.97 * runs_in
+
+
+@pytest.mark.parametrize("seed, size", [(8, 512), (30, 1024)])
+def test_the_best_without_the_limit_is_judged_with_places_for_what_lies_ahead(seed, size):
+    """By bytes alone more would lie ahead in these memories, and the plan would be in time."""
+    network, space = random_network(seed, channels=8), cocco.SharedBuffer(size, size, size)
+    free = cocco.minimize(network, "energy", {"capacity": size}, space=space, samples=1000)
+    by_bytes, placed = free.best.evaluations[0].latency_executed_cycles, placed_cycles(free.best.evaluations[0])
+    assert by_bytes < placed
+    found = cocco.minimize(network, "energy", {"latency": (by_bytes + placed) / 2}, space=space, samples=1000)
+    for each in filter(None, (found.best, found.nearest)):
+        assert each.evaluations[0].latency_executed_cycles == placed_cycles(each.evaluations[0])
+    assert found.best is None or found.value > free.value
 
 
 def test_the_sum_of_the_paper_may_be_in_time_where_the_run_is_not():
