@@ -42,7 +42,7 @@ class PricingRules:
         if accelerator.cores > 1:
             _check_shared(geometry.network, technology.channel_alignment)
         if not accelerator.mapper.is_flat:
-            _check_attention(geometry.network)
+            _check_plain(geometry.network)
         self.geometry = geometry
         self.tiles = technology.tiles
         self.tile_rule = tile_rule
@@ -165,18 +165,22 @@ class PricingRules:
         return min(crew.cycles(dealt_layer(layer, crew.deal), crew.batch), shared, *looped)
 
 
-def _check_attention(network: Network) -> None:
-    """Raise NetworkError for an attention in blocks, which is not a plain nest of loops."""
-    name = next((layer.name for layer in network.layers if layer.op == "attention"), None)
-    if name is not None:
-        raise NetworkError(
-            f"layer {name!r} has no price on a mapper that looks at every tile: it is an attention in blocks"
-        )
+def _check_plain(network: Network) -> None:
+    """Raise NetworkError for an attention in blocks or a recurrent layer, which are no plain nests of loops."""
+    for layer in network.layers:
+        if layer.op in ("attention", "recurrent"):
+            what = "an attention in blocks" if layer.op == "attention" else "recurrent"
+            raise NetworkError(f"layer {layer.name!r} has no price on a mapper that looks at every tile: it is {what}")
 
 
 def _check_shared(network: Network, alignment: int) -> None:
-    """Raise NetworkError for what several cores cannot share: words that are not whole bytes."""
+    """Raise NetworkError for what several cores cannot share: rows in order, words that are not whole bytes."""
     for v, layer in enumerate(network.layers):
+        if layer.op == "recurrent":
+            raise NetworkError(
+                f"layer {layer.name!r} has no price on several cores: it is recurrent, and each row needs all of the one "
+                "before"
+            )
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))
         weights = gcd(alignment, layer.channels) * layer.weight_elements * layer.bits.weights

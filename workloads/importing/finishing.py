@@ -104,7 +104,7 @@ def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
     for layer in layers:
         layer = parts.get(layer.name, layer)
         mine = readers[layer.name]
-        is_plain = layer.op in DENSE_OPS and layer.groups == 1 and layer.name not in ends
+        is_plain = layer.op in DENSE_OPS - {"recurrent"} and layer.groups == 1 and layer.name not in ends
         if is_plain and _covers(sketch, mine):
             sketch.split[layer.name] = tuple(cut.name for cut in mine)
             parts |= {cut.name: replace(layer, name=cut.name, channels=cut.channels) for cut in mine}

@@ -161,6 +161,13 @@ class Builder(Written):
         kernel = (height, width) if (width > 1 if flatten is None else flatten) else (1, 1)
         return self._window("fc", name, inputs, kernel, channels=features, experts=experts, appended=appended)
 
+    def recurrent(self, name: str, source: str, channels: int) -> str:
+        """Add a recurrent layer (weights: channels of the source * channels).
+
+        The source is a sequence of gates, made of the input: 4 of an LSTM, 3 of a GRU, each of so many channels.
+        """
+        return self._window("recurrent", name, source, channels=channels)
+
     def maxpool(
         self,
         name: str,

@@ -16,7 +16,7 @@ from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.layers.types import Experts, Number
 from workloads.network.network import Network
 
-WEIGHTED = ("conv", "fc", "conv_transpose")
+WEIGHTED = ("conv", "fc", "conv_transpose", "recurrent")
 COMBINING = ("add", "mul", "lrn", "softmax", "layernorm")  #: of each operand an element
 EXACT = Context(prec=80)
 NEARLY = Decimal("1e-40")  #: what rounding leaves of a whole number of experts

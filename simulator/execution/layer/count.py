@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 
 from simulator.execution.count.count import Count, extra_units
-from simulator.execution.count.layer_facts import operations, position_bytes, size_bytes
+from simulator.execution.count.layer_facts import operations, output_bits, position_bytes, size_bytes
 from simulator.execution.count.stays import NOTHING_STAYS, Lies
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded, on_chip_of, rows_there
@@ -107,6 +107,8 @@ def count_on_chip(
     elif layer.op == "attention":
         count_attention(network, v, chip, plan, batch, on_chip, there)
     elif plan.order in DENSE:
+        if layer.op == "recurrent":  # the row before
+            chip.activations.hold("state", batch * chip.rounded(layer.channels, output_bits(layer)))
         count_dense(network, v, chip, plan, batch, on_chip, there, kind, following)
     elif plan.order == "RS":
         count_sums(network, v, chip, batch, on_chip)

@@ -89,12 +89,12 @@ class Dense:
         return self.meter.step(positions * len(outputs) * len(self.every if inputs is None else inputs))
 
     def store(self, positions: int, outputs: range) -> None:
-        """Store results of a chunk; where a norm follows, those of all chunks with the last."""
+        """Store results of a chunk; where a norm follows, or the next row, those of all chunks with the last."""
         numbers, chip, count = self.run.numbers, self.meter, len(outputs)
         if numbers.following is not None:
             follow(numbers.following, chip, positions, count)
-            if numbers.following.is_mixed:
-                count = self.run.outputs if outputs.stop == self.run.outputs else 0
+        if numbers.layer.op == "recurrent" or (numbers.following is not None and numbers.following.is_mixed):
+            count = self.run.outputs if outputs.stop == self.run.outputs else 0
         chip.hold_results(positions * chip.rounded(count, numbers.output))
         chip.store(positions * count, positions * row_bytes(count, numbers.output))
 

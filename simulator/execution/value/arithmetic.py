@@ -68,6 +68,9 @@ class Arithmetic:
             return self._rearranged([whole(u) for u in operands], self.channels[v], layer, rows, columns)
         windows = [self._window(layer, u, rows, columns, read) for u in operands]
         stacked, is_map = np.concatenate([w for w, _ in windows]), np.concatenate([m for _, m in windows])
+        if layer.op == "recurrent":
+            before = read(v, (rows[0] - 1, rows[0]), columns)[:, 0, 0] if rows[0] else np.zeros(self.channels[v], int)
+            return self._recur(self.weights[v][:, :, 0, 0], stacked[:, :, 0], before)
         return self._slide(v, layer, stacked, is_map, rows[1] - rows[0], columns[1] - columns[0])
 
     def _window(
@@ -113,6 +116,14 @@ class Arithmetic:
                 else:
                     result += window[place][: len(result)]
         return result % self.prime
+
+    def _recur(self, weights: Block, gates: Block, state: Block) -> Block:
+        """Return rows of a recurrent layer, each from the one before: its gates and the state meet the weights."""
+        rows = []
+        for row in gates.T:
+            state = weights @ (row + np.resize(state, len(row))) % self.prime
+            rows.append(state)
+        return np.stack(rows, axis=1)[:, :, None]
 
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
         """Combine the operands; one with fewer channels (where they are limited) repeats its channels."""

@@ -224,6 +224,8 @@ class Execution:
             self.stored[u][(slice(None), *place)] = self.memory[u].read(rows, columns)
 
     def _window(self, producer: int, reader: int, rows: Span, columns: Span) -> Block:
+        if producer == reader:  # the row before, of a recurrent layer
+            return self.memory[reader].read(rows, columns)
         self.counts.window_read[producer, reader] += (rows[1] - rows[0]) * (columns[1] - columns[0])
         return self.memory[producer].read(rows, columns)
 

@@ -112,6 +112,8 @@ def tiles_of(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
     >>> tiles_of(loop_layer(b.build(), 0), "bands")
     [(5, 9), (3, 9), (2, 9), (1, 9), (5, 8), (4, 4), (2, 2), (1, 1)]
     """
+    if layer.epilogue.in_order:
+        return [(1, 1)]
     height, width = layer.rows.windows, layer.columns.windows
     if layer.kind == CHAIN:  # has bands of its own
         return [(height, width)]

@@ -175,7 +175,7 @@ def _dense(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     sums, results = cells * together * layer.bits.sum_bytes, cells * results_at_once(layer, layer.word)
     outputs, results = min(layer.word, part.outputs), 0 if layer.stays.output else results
     yield Need(_window(grid) * part.room + results, stationary_bytes(layer, outputs, part.reduction))
-    if max(units for units, _ in part.units) > 1:
+    if max(units for units, _ in part.units) > 1 and not layer.epilogue.in_order:
         inputs = min(layer.word, part.reduction)
         held = min(mode.held for mode in grid.blocks)
         slices = held * inputs_of(layer, layer.word) * (layer.loaded > 0)

@@ -135,6 +135,7 @@ cdef struct Epilogue:
     i64 written
     i64 bits
     i64 by_position
+    i64 in_order
 
 
 cdef struct LoopLayer:

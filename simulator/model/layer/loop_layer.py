@@ -133,6 +133,7 @@ class Epilogue(NamedTuple):
     written: int = 0  #: of traffic
     bits: int = 0  #: of a number that is stored, at most
     by_position: int = 0  #: 1 where all channels of a position are needed at once
+    in_order: int = 0  #: 1 where rows are made one after the other, each from the one before
     passing: tuple[int, ...] = ()  #: bits of each operand from DRAM that is not broadcast
     leaving: tuple[int, ...] = ()  #: bits of each map between that goes to DRAM
 

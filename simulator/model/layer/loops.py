@@ -10,8 +10,10 @@ from simulator.model.layer.axes import Axis, Met, in_flight, meet
 from simulator.model.layer.loop_layer import (
     INT8_BITS,
     KINDS,
+    NO_EPILOGUE,
     NOTHING_STAYS,
     ONE_CORE,
+    Epilogue,
     Kind,
     LoopBits,
     LoopLayer,
@@ -77,6 +79,10 @@ def loop_layer(
     bits = _bits(network, v, distinct)
     coming = [u for u in set(local) if kept is None or u not in kept.on_chip]
     unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
+    epilogue = NO_EPILOGUE
+    if layer.op == "recurrent":  # it needs all of a row, and holds the one before
+        row = row_bytes(-(-layer.channels // technology.channel_alignment) * technology.channel_alignment, layer.output_bits)
+        epilogue = Epilogue(room=batch * row, by_position=1, in_order=1)
     return LoopLayer(
         kind=kind,
         rows=rows,
@@ -98,6 +104,7 @@ def loop_layer(
         stays=stays,
         bits=bits,
         keys=layer.keys,
+        epilogue=epilogue,
     )
 
 

@@ -223,10 +223,10 @@ def rounds_of(layer: LoopLayer, at_once: int) -> int:
 
 
 def has_positions(layer: LoopLayer, order: str, chunk: int) -> bool:
-    """Return whether an order has all channels of a position at once, where the epilogue of a layer needs them."""
+    """Return whether an order has all channels of a position at once, and no other rows, where a layer needs that."""
     if not layer.epilogue.by_position or order == TK or order == TP:  # their tiles hold results of all chunks
         return True
-    return order != KP and chunk >= layer.part.outputs
+    return order != KP and chunk >= layer.part.outputs and not layer.epilogue.in_order
 
 
 def weight_updates(layer: LoopLayer, grid: Grid, at_once: int) -> int:

@@ -116,7 +116,8 @@ class Followed(NamedTuple):
 
 def epilogues(network: Network) -> Iterator[Followed]:
     """Yield every dense layer, and every chain, with each number of layers that follow it."""
-    starts = [((v,), None) for v in range(len(network.layers)) if kind_of(network, v) == DENSE]
+    dense = [v for v, layer in enumerate(network.layers) if kind_of(network, v) == DENSE and layer.op != "recurrent"]
+    starts = [((v,), None) for v in dense]
     for layers, links in [*starts, *((links.layers, links) for links in chains(network))]:
         found: list[tuple[int, ...]] = [layers]
         while found:

@@ -24,4 +24,5 @@ def followed(
     )
     gates = epilogue.loaded - positions * sum(row_bytes(layer.outputs, bits) for bits in epilogue.passing)
     word = max((row_bytes(layer.word, bits) for bits in epilogue.passing), default=0)
-    return layer.batch * gates, epilogue.room - word, passing, leaving
+    room = 0 if epilogue.in_order else epilogue.room - word  # a state is made here: it does not come
+    return layer.batch * gates, room, passing, leaving

@@ -104,6 +104,9 @@ def test_recurrent_layers_have_their_weights_and_macs(tmp_path, op, gates):
                       direction="bidirectional")  # fmt: skip
     network = workloads.load(g.save(tmp_path, every))
     assert network.weight_bytes == 2 * gates * 8 * 14 and network.macs == 5 * network.weight_bytes
+    forward, back = ["fc", "recurrent"], ["rearrange", "fc", "recurrent", "rearrange"]  # read from the last step
+    assert ops(network)[:6] == forward + back
+    assert [(layer.height, layer.width) for layer in network.layers if layer.op == "recurrent"] == [(5, 1)] * 2
 
 
 @pytest.mark.parametrize("op", ["MatMul", "Gemm", "MatMulInteger", "QGemm"])

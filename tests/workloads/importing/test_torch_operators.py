@@ -107,6 +107,27 @@ def test_recurrent_layers_have_their_weights_and_macs(kind, gates):
     weights = 2 * gates * 8 * (6 + 8 + 16 + 8)
     assert (network.weight_bytes, network.macs) == (weights, 5 * weights)
     assert sum(note.how == "recurrent" for note in network.notes) == 4
+    assert sum(layer.op == "recurrent" for layer in network.layers) == 4
+
+
+@pytest.mark.parametrize("is_first", [False, True])
+def test_sequences_of_a_batch_run_one_after_the_other(is_first):
+    """3 sequences of 5 steps: 15 rows in order, as they lie where the batch is first, else rearranged."""
+    shape = (3, 5, 6) if is_first else (5, 3, 6)
+    network = read(lambda self, x: self.layer(x.view(shape))[0], torch.zeros(1, 15, 6),
+                   layer=nn.GRU(6, 8, batch_first=is_first))  # fmt: skip
+    (state,) = (layer for layer in network.layers if layer.op == "recurrent")
+    assert (state.height, state.width, state.in_channels, state.channels) == (15, 1, 24, 8)
+    assert network.macs == 15 * (6 + 8) * 24
+    assert sum(layer.op == "rearrange" for layer in network.layers) == (0 if is_first else 1)
+
+
+def test_steps_that_lie_on_a_map_are_put_in_order():
+    """The rows and columns of an image as one sequence: its positions are laid out in a row first."""
+    network = read(lambda self, x: self.layer(x.flatten(2).transpose(1, 2))[0], torch.zeros(1, 6, 4, 5),
+                   layer=nn.GRU(6, 8, batch_first=True))  # fmt: skip
+    (state,) = (layer for layer in network.layers if layer.op == "recurrent")
+    assert (state.height, state.width) == (20, 1) and "rearrange" in ops(network)
 
 
 def test_products_whose_first_operand_is_learned():

@@ -1,47 +1,60 @@
-"""Recurrent layers, LSTM and GRU: their steps run in order, and a layer graph has no circles.
+"""Recurrent layers, LSTM, GRU and RNN: the products of all inputs in one layer, and the rows of states in another.
 
-Our choice: each direction is a product of the input with its weights for all gates, one of the earlier state with
-its own, their sum, and the cut to the new state: MACs and weights are exact, every step reads what the step before it
-made, which lies in the rows above. What the gates do element by element is hidden, as activations are.
+Our choice: each direction is a product of the inputs with their weights for all gates, and a layer `recurrent` that
+makes the states in order. MACs and weights are exact. What the gates do element by element is hidden, as activations
+are; so is the state of an LSTM's cells, which never leaves the array. Sequences of a batch run one after the other.
+The backward direction reads the steps from the last: a copy of its input, and of its states.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from workloads.errors import NetworkError
-from workloads.importing.families.combining import join
-from workloads.importing.families.moving import concat, part
+from workloads.importing.families.moving import concat
 from workloads.importing.families.multiplying import linear
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
-from workloads.network.layers.layer import Note
+from workloads.importing.views import CHANNELS, full
+from workloads.network.layers.layer import Layer, Note
 
 GATES = {"lstm": 4, "gru": 3, "rnn": 1}
 
 
-def direction(sketch: Sketch, value: Value, kind: str, hidden: int, weights: Sequence[Value | None]) -> Value:
-    """Return the states [..., hidden] of one direction over a sequence [..., features]."""
+def direction(
+    sketch: Sketch, value: Value, kind: str, hidden: int, weights: Sequence[Value | None], steps: int, is_back: bool
+) -> Value:
+    """Return the states [..., hidden] of one direction over a sequence [..., features] along its dimension `steps`."""
     if kind not in GATES:
         raise NetworkError(f"is a recurrent layer of kind {kind!r}; known are {', '.join(GATES)}")
     gates, at = GATES[kind] * hidden, sketch.at
+    rows = [*(i for i in range(value.rank - 1) if i != steps), steps]
     sketch.at = f"{at}.input"
-    fed = linear(sketch, value, gates, weights[0])
-    sketch.at = f"{at}.earlier"
-    earlier = part(sketch, fed, fed.rank - 1, 0, hidden)
+    fed = linear(sketch, _turned(sketch, value, rows) if is_back else value, gates, weights[0])
+    fed = sketch.conform(fed, rows)
     sketch.at = f"{at}.state"
-    turned = linear(sketch, earlier, gates, weights[1])
-    sketch.at = f"{at}.gates"
-    summed = join(sketch, "add", [fed, turned])
-    sketch.at = f"{at}.output"
-    found = part(sketch, summed, summed.rank - 1, 0, hidden)
+    assert fed.source is not None
+    height, width, _ = sketch.map_of(fed)
+    name = sketch.dense(Layer("", "recurrent", (fed.source,), height, width, hidden, gates), weights[1])
+    found = Value((*value.shape[:-1], hidden), name, (*fed.dims[:-1], full(CHANNELS, hidden)))
+    if is_back:
+        found = _turned(sketch, found, rows)
     sketch.at = at
     sketch.notes.append(Note(at, kind, "recurrent"))
     return found
 
 
+def _turned(sketch: Sketch, value: Value, rows: Sequence[int]) -> Value:
+    """Return the steps of a sequence from the last to the first: a copy."""
+    value = sketch.conform(value, rows)
+    assert value.source is not None
+    shape = sketch.map_of(value)
+    return replace(value, source=sketch.light("rearrange", f"{sketch.at}.back", (value.source,), shape, (0,)))
+
+
 def stacked(
-    sketch: Sketch, value: Value, kind: str, hidden: int, layers: Sequence[Sequence[Sequence[Value | None]]]
+    sketch: Sketch, value: Value, kind: str, hidden: int, layers: Sequence[Sequence[Sequence[Value | None]]], steps: int
 ) -> Value:
     """Return the states of several layers, each of one or two directions with their pairs of weights."""
     at = sketch.at
@@ -49,7 +62,7 @@ def stacked(
         parts = []
         for j, weights in enumerate(directions):
             sketch.at = f"{at}.{i}" + (".back" if j else "")
-            parts.append(direction(sketch, value, kind, hidden, weights))
+            parts.append(direction(sketch, value, kind, hidden, weights, steps, j > 0))
         sketch.at = f"{at}.{i}.joined"
         value = concat(sketch, parts, value.rank - 1) if len(parts) > 1 else parts[0]
     sketch.at = at

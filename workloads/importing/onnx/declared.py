@@ -82,5 +82,6 @@ def lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int]
     if rank == 5 and slides:
         return [2, 3], [4]  # the frames of a clip, one below the other
     if rank == 3:
-        return ([2], []) if slides else ([1], [])
+        is_sequence_first = shape[0] > 1 == shape[1]
+        return ([2] if slides else [0] if is_sequence_first else [1]), []
     return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])

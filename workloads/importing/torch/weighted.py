@@ -196,7 +196,8 @@ def _recur(call: TorchCall) -> Answer:
     hidden = pairs[0][1].shape[1]
     value = call.value("input")
     value = call.sketch.fed(value) if value.is_constant else value
-    found = recurrent.stacked(call.sketch, value, call.op, hidden, layers)
+    steps = 1 if call.get("batch_first", False) and value.rank == 3 else 0
+    found = recurrent.stacked(call.sketch, value, call.op, hidden, layers, steps)
     return [found, *(_last(call, found, shape) for shape in call.shapes[1:])]
 
 

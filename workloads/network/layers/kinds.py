@@ -19,6 +19,21 @@ def check_input(tensor: Tensor) -> None:
         raise NetworkError(f"model input {tensor.name!r} has kind {shown(tensor.kind)}; it must be 'input' or 'cache'")
 
 
+def check_recurrent(layer: Layer) -> None:
+    """Raise NetworkError unless a recurrent layer has a sequence of gates, each as wide as its state."""
+    window = layer.kernel, layer.stride, layer.padding, layer.dilation, layer.groups, layer.width, len(layer.inputs)
+    if window != ((1, 1), (1, 1), (0, 0, 0, 0), (1, 1), 1, 1, 1):
+        raise NetworkError(
+            f"layer {layer.name!r} (recurrent) has width {layer.width}, kernel {shown(layer.kernel)} and "
+            f"{len(layer.inputs)} inputs; it must read one sequence (width 1) position by position"
+        )
+    if layer.in_channels % layer.channels:
+        raise NetworkError(
+            f"layer {layer.name!r} (recurrent) has in_channels {layer.in_channels}; they must be a multiple of its "
+            f"{layer.channels} channels, one for each gate"
+        )
+
+
 def check_kind(layer: Layer) -> None:
     """Raise NetworkError unless the fields of a layer that its shape does not show are sane."""
     if not isinstance(layer.bits, Bits):

@@ -69,6 +69,8 @@ class Layer:
     operand may have fewer heads, each for several of operand 0 (grouped queries), and may be several inputs, whose rows
     stand one below the other: a cache, then the rows that this step makes. Rows that are appended to a cache go to
     DRAM in any case.
+    A `recurrent` layer makes the rows of a sequence one after the other: row t follows from row t of its producer, its
+    gates, and, through its weights, from its own row t - 1 (LSTM, GRU).
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-DENSE_OPS = frozenset({"conv", "fc", "conv_transpose"})
+DENSE_OPS = frozenset({"conv", "fc", "conv_transpose", "recurrent"})
 POOL_OPS = frozenset({"maxpool", "avgpool", "concat", "resize"})
 SPREAD_OPS = frozenset({"conv_transpose", "resize"})  #: their windows slide over a map with empty rows in between
 WINDOW_OPS = DENSE_OPS | POOL_OPS | {"slice"}  #: these read the channels of several producers one after the other

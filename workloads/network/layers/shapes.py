@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workloads.errors import NetworkError, shown
 from workloads.network.layers.attention import check_attention
 from workloads.network.layers.frames import check_frames, rows_of_a_frame
-from workloads.network.layers.kinds import check_kind
+from workloads.network.layers.kinds import check_kind, check_recurrent
 from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS, PRODUCT_OPS, SPREAD_OPS, WINDOW_OPS
 from workloads.network.layers.types import INT8
 
@@ -229,6 +229,8 @@ def _check_window(layer: Layer, operands: Sequence[Shape]) -> None:
         raise _broken(layer, f"must have upsample 1; only {' and '.join(sorted(SPREAD_OPS))} have more", layer.upsample)
     if layer.op == "conv_transpose" and layer.stride != (1, 1):
         raise _broken(layer, "must have stride 1 over the spread map", layer.stride)
+    if layer.op == "recurrent":
+        check_recurrent(layer)
     if layer.op == "fc" and layer.kernel not in ((1, 1), (height, width)):
         raise _broken(layer, f"must have kernel 1x1 or that of its map, {text((height, width))}", layer.kernel)
     rows = layer.height

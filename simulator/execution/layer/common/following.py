@@ -70,7 +70,7 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies, chained: i
     """Return what these layers are as the epilogue of the first, or of a chain of so many; raises Miss otherwise."""
     first, inside = layers[chained - 1], {*layers}
     dense = network.layers[first]
-    if chained == 1 and (dense.op not in WEIGHTED or is_depthwise(dense)):
+    if chained == 1 and (dense.op not in WEIGHTED or dense.op == "recurrent" or is_depthwise(dense)):
         raise Miss(f"layer {dense.name!r} ({dense.op}) in the loops of a dense layer")
     stages: list[list[int]] = [[]]
     stored, leaving, inner, operands, before = [], set(), set(), list[Operand](), first

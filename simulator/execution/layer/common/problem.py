@@ -116,6 +116,8 @@ class Problem:
         if is_depthwise(layer):
             found = reduce_apart(self.windows.taps, stacked, self.factors(), rows, columns, layer.op)
             return found[:, : layer.channels]
+        if layer.op == "recurrent":
+            return recurred(stacked, self.weights[:, :, 0, 0])
         return convolve(self.windows.taps, stacked, self.full_weights(), rows, columns)
 
     def _head(self, head: int) -> Values:
@@ -133,6 +135,20 @@ def convolve(taps: Sequence[Sequence[Met]], values: Values, weights: Values, dow
                 for g, column in taps[1][c]:
                     result[:, :, i, j] += values[:, :, row, column] @ weights[:, :, f, g].T
     return result
+
+
+def recurred(values: Values, weights: Values) -> Values:
+    """Return samples x outputs x rows x 1, row after row: each row of gates meets the weights with the state before."""
+    rows, state = [], np.zeros((len(values), len(weights)), dtype=np.int64)
+    for row in range(values.shape[2]):
+        state = (values[:, :, row, 0] + repeated(state, values.shape[1])) @ weights.T
+        rows.append(state)
+    return np.stack(rows, axis=2)[..., None]
+
+
+def repeated(state: Values, gates: int) -> Values:
+    """Return a state, samples x outputs, again and again up to so many gates."""
+    return state[:, np.arange(gates) % state.shape[1]]
 
 
 def reduce_apart(

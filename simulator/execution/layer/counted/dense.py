@@ -107,7 +107,7 @@ class Numbers:
     def results(self, channels: int, all_channels: int) -> tuple[int, int]:
         """Return the channels, and the bits of each, that lie in the region of results while these are made."""
         if self.following is None:
-            return channels, self.output
+            return all_channels if self.layer.op == "recurrent" else channels, self.output
         return all_channels if self.following.is_mixed else channels, self.following.bits
 
     @property

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.held import Map, Stationary, at, deliver, sweep
 from simulator.execution.layer.common.plan import LayerPlan, cuts
-from simulator.execution.layer.common.problem import Problem, Values, convolve
+from simulator.execution.layer.common.problem import Problem, Values, convolve, repeated
 from simulator.execution.layer.common.windows import Windows
 from simulator.execution.layer.value.epilogue import Epilogue
 from simulator.technology import SUM_BYTES
@@ -31,6 +32,7 @@ class Task:
     output: Values
     epilogue: Epilogue | None = None  #: what results pass through
     first: int = 0  #: channel of the layer that is output 0
+    state: State | None = None  #: of a recurrent layer
 
     @property
     def outputs(self) -> int:
@@ -56,17 +58,44 @@ class Task:
         """Compute a chunk of a tile from the contents of the memories."""
         values = source.read(self.windows.area(*tile))[:, self.places]
         together = outputs if self.epilogue is None else self.epilogue.together(outputs)
+        together = together if self.state is None else range(self.outputs)
         self.chip.hold_results(_tile_bytes(self.chip, samples, together, tile))
+        if self.state is not None:
+            values += repeated(self.state.read(samples, tile[0]), values.shape[1])[:, :, None, None]
         found = convolve(self.windows.taps, values, (weights or self.weights).read(outputs), *tile)
         self.finish(samples, outputs, tile, found)
 
     def finish(self, samples: range, outputs: range, tile: tuple[range, range], values: Values) -> None:
         """Deliver results, or pass them through what follows."""
+        if self.state is not None:
+            self.state.write(samples, outputs, values[:, :, 0, 0])
         if self.epilogue is None:
             deliver(self.chip, self.output, (samples, outputs, *tile), values)
             return
         channels = range(self.first + outputs.start, self.first + outputs.stop)
         self.epilogue.finish(self.chip, (samples, channels, *tile), values)
+
+
+class State:
+    """The row before of each sample, and as much as is made of the next: it takes its place when all of it is there."""
+
+    def __init__(self, chip: Chip, batch: int, channels: int) -> None:
+        chip.activations.take("state", batch * chip.rounded(channels))
+        self.rows, self.next = (np.zeros((batch, channels), dtype=np.int64) for _ in range(2))
+        self.at = [0] * batch  #: which row is made next
+
+    def read(self, samples: range, rows: range) -> Values:
+        """Return the row before these; raises Miss if it is not there."""
+        if any(range(self.at[n], self.at[n] + 1) != rows for n in samples):
+            raise Miss(f"rows {rows.start} to {rows.stop} are made before the row above them")
+        return self.rows[samples.start : samples.stop]
+
+    def write(self, samples: range, outputs: range, values: Values) -> None:
+        """Put down outputs of a row."""
+        self.next[at(samples, outputs)] = values
+        if outputs.stop == self.next.shape[1]:
+            for n in samples:
+                self.rows[n], self.at[n] = self.next[n], self.at[n] + 1
 
 
 def run_convolution(
@@ -96,11 +125,14 @@ def run_convolution(
         comes = [u not in problem.on_chip for u, _, _ in found]
         mine, reduction = slice(group * outputs, (group + 1) * outputs), slice(group * inputs, (group + 1) * inputs)
         weights = Stationary(chip, full[mine, reduction], "dense")
+        is_recurrent = layer.op == "recurrent"
         run = Task(
             problem.windows, chip, problem.seen, values[:, low:high], places[reduction] - low, words, comes,
             weights, output[:, mine], epilogue, mine.start,
+            State(chip, problem.batch, outputs) if is_recurrent else None,
         )  # fmt: skip
         run_dense(run, plan)
+        chip.activations.give("state", chip.activations.used["state"])
 
 
 def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:

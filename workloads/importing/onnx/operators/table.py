@@ -88,7 +88,7 @@ def _recur(call: Call) -> Answer:
     hidden, both = states.shape[2], weights.shape[0]
     steps = value.shape[0]
     pairs = [(weights, states)] * both
-    found = recurrent.stacked(call.sketch, value, call.op[-4:].lower(), hidden, [pairs])
+    found = recurrent.stacked(call.sketch, value, call.op[-4:].lower(), hidden, [pairs], 0)
     split = moving.reshape(call.sketch, found, (steps, value.shape[1], both, hidden))
     every = moving.transpose(call.sketch, split, (0, 2, 1, 3))
     last = moving.pick(call.sketch, every, 0, steps - 1)
