@@ -31,6 +31,7 @@ ROOMS = (
     "workloads.importing.families",
     "workloads.importing.layer_graph",
     "workloads.importing.onnx",
+    "workloads.importing.torch.program",
     "workloads.importing.torch",
     "workloads",
     "simulator.integers",

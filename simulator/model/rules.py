@@ -178,8 +178,8 @@ def _check_shared(network: Network, alignment: int) -> None:
     for v, layer in enumerate(network.layers):
         if layer.op == "recurrent":
             raise NetworkError(
-                f"layer {layer.name!r} has no price on several cores: it is recurrent, and each row needs all of the one "
-                "before"
+                f"layer {layer.name!r} has no price on several cores: it is recurrent, and each row needs all of the "
+                "one before"
             )
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))

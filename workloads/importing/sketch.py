@@ -184,19 +184,31 @@ class Sketch(Layers):
         return found
 
     def whole_of(self, values: Sequence[Value], dim: int) -> Value | None:
-        """Return what was cut along a dimension into these parts, each taken once, in any order; None where it was not.
+        """Return what was cut along a dimension into these parts, each taken once; None where it was not.
 
-        The order of channels is free, so that the parts together, or functions of them, are a function of the whole:
-        halves that rotary embeddings swap, features of which some are turned and others are not.
+        The order of rows is that of the whole. The order of channels is free, so that the parts together, or functions
+        of them, are a function of the whole: halves that rotary embeddings swap, features of which some are turned and
+        others are not.
         """
         parts = [self._parts.get(value.source or "") for value in values]
         found = [part for part in parts if part is not None]
         if len(found) < len(values) or len({(whole.source, whole.dims, along) for whole, _, along, _ in found}) > 1:
             return None
         whole, _, along, _ = found[0]
-        steps = sorted(step for _, _, _, kept in found for step in kept)
+        steps = [step for _, _, _, kept in found for step in kept]
+        if is_channels(whole.dims[along]):
+            steps.sort()
         lies = all((value.shape, value.dims) == (cut.shape, cut.dims) for value, (_, cut, _, _) in zip(values, found))
-        return whole if lies and along == dim and steps == list(range(whole.shape[dim])) else None
+        if not lies or steps != list(range(whole.shape[along])) or (along != dim and whole.shape[dim] > 1):
+            return None
+        order = [{along: dim, dim: along}.get(i, i) for i in range(whole.rank)]  # that dimension is elsewhere now
+        return replace(whole, shape=tuple(whole.shape[i] for i in order), dims=tuple(whole.dims[i] for i in order))
+
+    def cropped(self, value: Value, found: Value, dim: int, kept: range) -> Value:
+        """Note that a value is some steps of a dimension of another, which runs along rows or columns; return it."""
+        assert found.source is not None
+        self._parts[found.source] = value, found, dim, kept
+        return found
 
     def remember(self, value: Value, axis: int, pieces: tuple[Piece, ...]) -> None:
         """Note the pieces along a dimension that an array was put together from."""

@@ -81,7 +81,9 @@ def loop_layer(
     unmet = rows.extent * columns.extent - meet(rows, rows.windows).union * meet(columns, columns.windows).union
     epilogue = NO_EPILOGUE
     if layer.op == "recurrent":  # it needs all of a row, and holds the one before
-        row = row_bytes(-(-layer.channels // technology.channel_alignment) * technology.channel_alignment, layer.output_bits)
+        row = row_bytes(
+            -(-layer.channels // technology.channel_alignment) * technology.channel_alignment, layer.output_bits
+        )
         epilogue = Epilogue(room=batch * row, by_position=1, in_order=1)
     return LoopLayer(
         kind=kind,

@@ -139,7 +139,8 @@ def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -
     ))  # fmt: skip
     dims, shape = list(value.dims), list(value.shape)
     dims[axis], shape[axis] = full(along, len(kept)), len(kept)
-    return replace(value, shape=tuple(shape), source=name, dims=tuple(dims))
+    found = replace(value, shape=tuple(shape), source=name, dims=tuple(dims))
+    return sketch.cropped(value, found, axis, kept)
 
 
 def pick(sketch: Sketch, value: Value, axis: int, index: int) -> Value:

@@ -19,9 +19,10 @@ from workloads.importing.sketch import Sketch
 from workloads.importing.torch.audit import ReadNodes, audited
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.counting import counted_macs
-from workloads.importing.torch.export import exported, operator_name, taken_apart
-from workloads.importing.torch.functional import functional, has_branches
 from workloads.importing.torch.inputs import Stored, read_input
+from workloads.importing.torch.program.cells import with_loops
+from workloads.importing.torch.program.export import exported, operator_name, taken_apart
+from workloads.importing.torch.program.functional import functional, has_branches
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
 from workloads.importing.values import Value, constant, derived, size_of
@@ -50,7 +51,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     try:
         program = exported(module, example_inputs, title)
         counted = None if has_branches(program) else counted_macs(module, example_inputs)
-        return read_program(functional(program), title, unsupported, counted)
+        return read_program(functional(with_loops(program)), title, unsupported, counted)
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None

@@ -29,7 +29,7 @@ def has_weights_of_its_own(call: TorchCall) -> bool:
 
     if "embedding" in call.op:
         return call.value("indices").is_given
-    if call.op in ("lstm", "gru"):
+    if call.op in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         return True
     if call.op == "linear" or call.op in CONVOLUTIONS:
         return is_matrix("weight")
@@ -185,7 +185,7 @@ def _rest(shape: tuple[int, ...]) -> Value:
 
 
 def _recur(call: TorchCall) -> Answer:
-    """lstm, gru: weights of each layer and direction, the states of all steps and the last one."""
+    """lstm, gru, rnn: weights of each layer and direction, the states of all steps and the last one."""
     params, is_biased = call.get("params"), bool(call.get("has_biases", True))
     count, both = call.get("num_layers"), 2 if call.get("bidirectional", False) else 1
     step = len(params) // (count * both)
@@ -197,7 +197,7 @@ def _recur(call: TorchCall) -> Answer:
     value = call.value("input")
     value = call.sketch.fed(value) if value.is_constant else value
     steps = 1 if call.get("batch_first", False) and value.rank == 3 else 0
-    found = recurrent.stacked(call.sketch, value, call.op, hidden, layers, steps)
+    found = recurrent.stacked(call.sketch, value, call.op.split("_")[0], hidden, layers, steps)
     return [found, *(_last(call, found, shape) for shape in call.shapes[1:])]
 
 
@@ -222,5 +222,5 @@ WEIGHTED: dict[str, Callable[[TorchCall], Answer]] = {
     **dict.fromkeys("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split(), _adaptive("maxpool")),
     "linear": _linear, "einsum": _by_letters, **dict.fromkeys([*PRODUCTS, "addmm", "baddbmm"], _product),
     "_grouped_mm": _by_expert, "grouped_mm_fallback": _by_expert, "grouped_mm": _by_expert,
-    "scaled_dot_product_attention": _attend, "lstm": _recur, "gru": _recur,
+    "scaled_dot_product_attention": _attend, **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _recur),
 }  # fmt: skip

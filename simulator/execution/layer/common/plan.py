@@ -73,7 +73,9 @@ def check_plan(plan: LayerPlan, layer: Layer) -> None:
     if plan.order in DENSE and plan.apart > 1:
         raise Miss(f"{plan.apart} groups at once: they run one after the other")
     if layer.op == "recurrent" and (plan.order not in ("TK", "TP") or plan.tile != (1, 1)):
-        raise Miss(f"layer {layer.name!r} needs the row before each: {plan.order} with tiles of {plan.tile} does not wait")
+        raise Miss(
+            f"layer {layer.name!r} needs the row before each: {plan.order} with tiles of {plan.tile} does not wait"
+        )
     if plan.order == "TP" and plan.kept > layer.channels // layer.groups:
         raise Miss(f"weights of {plan.kept} outputs stay, of {layer.channels // layer.groups}")
     if plan.mode == "block-row" and plan.inner < plan.chunk:
