@@ -232,10 +232,10 @@ def test_experts_have_the_weights_that_rows_can_use(rows, used):
 
     weights = nn.Parameter(torch.zeros(4, 16, 8, dtype=torch.bfloat16))
     network = read(choose, torch.zeros(1, rows, 16, dtype=torch.bfloat16), w=weights)
-    assert (network.macs, network.weight_bytes) == (rows * 128, used * 128)
+    assert (network.macs, network.weight_bytes) == (rows * 128, 2 * used * 128)  # in bfloat16
     assert [note.op for note in network.notes if note.how == "experts"] == [f"{used} of 4 experts"]
-    assert network.in_batch(8).weight_bytes == 4 * 128
-    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 4 * 128
+    assert network.in_batch(8).weight_bytes == 2 * 4 * 128
+    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 2 * 4 * 128
 
 
 def test_a_batch_inside_a_module_lies_along_channels():
