@@ -15,7 +15,7 @@ HOW = {
     "shared": "weights of several layers: stored once, counted and loaded for each",
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
     "cache": "rows of earlier steps: a model input of the products that need them; new rows are appended in DRAM",
-    "recurrent": "steps in order: all of them are one layer for each gate",
+    "recurrent": "steps in order: all of them are one product and one recurrent layer",
     "counted": "what the network has, of what torch's own counter and the file or module have",
     "not counted": "multiplications that torch counts, and that no layer has",
     "not compared": "with torch's own counter, and why",
