@@ -67,8 +67,8 @@ class Followed(NamedTuple):
         >>> x = b.input("x", 8, 8, 16)
         >>> _ = b.add("sum", [b.conv("a", x, 16, 3, padding=1), x])
         >>> (nest,) = epilogues(network := b.build())
-        >>> nest.loops(network, 1, Technology(), None).epilogue
-        Epilogue(room=8, loaded=1024, left=0, traffic=1024, written=0, bits=0, by_position=0, passing=(8,), leaving=())
+        >>> nest.loops(network, 1, Technology(), None).epilogue[:4]  # room, loaded, left, traffic
+        (8, 1024, 0, 1024)
         """
         tensors, (first, *after) = network.tensors, self.made
         if self.links is None:
@@ -91,7 +91,8 @@ class Followed(NamedTuple):
         room = sum(held for held, _ in rooms) + max((word for _, word in rooms), default=0)
         epilogue = Epilogue(
             room, loaded, left, read + 2 * again, again, bits, int(bool(mixed)),
-            tuple(tensors[u].bits for u, is_gate in coming if not is_gate), tuple(tensors[v].bits for v in leaving),
+            passing=tuple(tensors[u].bits for u, is_gate in coming if not is_gate),
+            leaving=tuple(tensors[v].bits for v in leaving),
         )  # fmt: skip
         return loops._replace(
             stays=loops.stays if kept is None else self._stays(network, loops.stays, kept),
