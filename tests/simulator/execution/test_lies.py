@@ -51,6 +51,7 @@ CASES: dict[str, Network] = {
     "conv_transpose": _image(lambda b, x: b.conv_transpose("it", x, 8, 2, 2)),
     "fc": _image(lambda b, x: b.fc("it", x, 40)),
     "fc of experts": _rows(lambda b, x: b.fc("it", x, 2 * 16, experts=Experts(16, 2))),
+    "recurrent": _rows(lambda b, x: b.recurrent("it", x, 8)),
     "fc, appended": _rows(lambda b, x: b.fc("it", x, 16, appended=True)),
     "maxpool": _image(lambda b, x: b.maxpool("it", x, 3, 2)),
     "avgpool": _image(lambda b, x: b.avgpool("it", x, 2, 2)),

@@ -180,7 +180,7 @@ def test_a_norm_needs_all_channels_of_a_tile_and_moves_them_once_more():
     """
     network = a_block()
     layer = followed(network, (0, 1, 2)).loops(network, 1, Technology(), None)
-    assert layer.epilogue == (8, 1024, 1024, 3 * 1024, 1024, 8, 1, (8,), (8,))
+    assert layer.epilogue == (8, 1024, 1024, 3 * 1024, 1024, 8, 1, 0, (8,), (8,))
     plan = LayerPlan("TK", "ring", (1, 8), 1, 8, 16, 8)
     counted = count_layer(network, 0, plan, after=(1, 2))
     assert counted.activation_bytes == 2 * 8 * 16 + 8 and counted.weight_bytes == 128
