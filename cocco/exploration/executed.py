@@ -25,13 +25,12 @@ from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.answers.limited import Limited
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import answered
-from cocco.exploration.fastest import Simulated, placed_plan, simulated
+from cocco.exploration.fastest import ORDERS, Simulated, placed_plan, simulated
 from cocco.exploration.memories.limits import Judge
 from cocco.exploration.question.question import Question, question_of
 from cocco.latency.bounds import bounds_of
 from cocco.latency.draft import Draft, draft_of
 from cocco.latency.places import placed_run
-from cocco.latency.search import Found
 from cocco.problem.criteria import CRITERIA, EXECUTED, MEMORY
 from cocco.problem.names import Metric
 from cocco.problem.problem import Problem, on_hardware
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     import pandas
 
 TRIED = 4  #: memories that are tried where any may have the least of the criterion; our choice
-ORDERS: dict[str, Callable[[Found], float]] = {"energy": attrgetter("energy_pj"), "ema": attrgetter("ema_bytes")}
 
 Floor = tuple[tuple[float, ...], Memory]  #: criteria that no plan in a memory undercuts
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -32,6 +33,7 @@ from cocco.search.pricing.samples import Seen
 from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
+from simulator.model.priced import price_partition
 from simulator.model.rules import PricingRules
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TileRule
@@ -39,6 +41,8 @@ from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
 TRIES = 8  #: plans for which addresses are sought, the best first; our choice: a plan takes about a second
+#: by which plans are chosen where the least of another criterion is asked
+ORDERS: dict[str, Callable[[Found], float]] = {"energy": attrgetter("energy_pj"), "ema": attrgetter("ema_bytes")}
 SHARE = 10  #: of the samples of an effort one in so many is a plan that is priced; our choice: a plan takes ms
 
 
@@ -79,14 +83,17 @@ def simulated(
 ) -> Simulated | Result:  # fmt: skip
     """Return plans simulated and improved; where no plan runs, the answer that says so.
 
-    enough: slots with which a plan need not be improved. key: by which the plans to improve are chosen; the fastest
-    without. more: drafts to start from, changed where they do not fit.
+    enough: slots with which a plan need not be improved; no further metric is asked where the answer for one takes no
+    more, with places, unless it is of another metric than the key. key: by which the plans to improve are chosen; the
+    fastest without. more: drafts to start from, changed where they do not fit.
     """
     answers, is_stopped = dict[Metric, Result](), False
     try:
         for metric in METRIC_NAMES:
             with watched_by(None):  # its costs are no latencies
                 answers[metric] = solved(metric, replace(effort, progress=None))
+            if enough and key in (None, ORDERS.get(metric)) and _takes(network, answers[metric], tile_rule) <= enough:
+                break
     except Interrupted as stop:
         answers[metric], is_stopped = stop.result, True
     except KeyboardInterrupt:
@@ -126,6 +133,14 @@ def simulated(
         if not search.found:  # the plans of other metrics run: simulating them takes little
             search.start(draft_of(network, each.plan) for each in answers.values() if each.plans)
     return Simulated(search, answers, bound, is_stopped)
+
+
+def _takes(network: Network, answer: Result, tile_rule: TileRule) -> float:
+    """Return the slots that the plan of an answer takes where all that lies ahead has a place; inf without any."""
+    if not answer.plans:
+        return math.inf
+    found = placed_run(price_partition(network, answer.plan, answer.evaluation.accelerator, tile_rule))
+    return math.inf if found is None else found.run.end
 
 
 def _allowed(plans: tuple[Partition, ...], keep: Keep) -> tuple[Partition, ...]:
