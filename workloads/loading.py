@@ -157,6 +157,7 @@ def _of_mapping(path: str, content: dict[str, Any], options: dict[str, Any]) -> 
             if option not in OPTIONS:
                 raise NetworkError(f"takes no option {option!r}; a language model has {', '.join(OPTIONS)}, attention")
         name = Path(path).stem
+        options = {"masks": "model"} | options
         return step(content["model_type"] if name == "config" else name, decoder_of(content), **options)
     if options:
         rule = "only built-in networks and configurations of language models take more than attention"

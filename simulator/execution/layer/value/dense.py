@@ -31,6 +31,7 @@ class Task:
     output: Values
     epilogue: Epilogue | None = None  #: what results pass through
     first: int = 0  #: channel of the layer that is output 0
+    hide: Callable[[Values, range, range], Values] | None = None  #: of scores, what a mask leaves of some rows and keys
 
     @property
     def outputs(self) -> int:
@@ -62,6 +63,7 @@ class Task:
 
     def finish(self, samples: range, outputs: range, tile: tuple[range, range], values: Values) -> None:
         """Deliver results, or pass them through what follows."""
+        values = values if self.hide is None else self.hide(values, tile[0], outputs)
         if self.epilogue is None:
             deliver(self.chip, self.output, (samples, outputs, *tile), values)
             return
@@ -114,7 +116,7 @@ def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -
             run = Task(
                 problem.windows, chip, problem.seen, values, np.arange(inputs), [range(inputs)],
                 [not first], Stationary(chip, matrix, problem.kind, there=problem.there),
-                output[sample : sample + 1, head * outputs : (head + 1) * outputs],
+                output[sample : sample + 1, head * outputs : (head + 1) * outputs], hide=problem.hide,
             )  # fmt: skip
             run_dense(run, plan)
 
