@@ -27,6 +27,7 @@ ROOMS = (
     "workloads.importing.notes",
     "workloads.importing.layers",
     "workloads.importing.sketch",
+    "workloads.importing.masks",
     "workloads.importing.finishing",
     "workloads.importing.families",
     "workloads.importing.layer_graph",

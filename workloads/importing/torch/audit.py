@@ -18,7 +18,7 @@ from workloads.importing.finishing import check_kept, loaded_in
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.counting import macs_of
 from workloads.importing.torch.export import operator_name
-from workloads.importing.torch.functional import changed_by
+from workloads.importing.torch.graph.functional import changed_by
 from workloads.importing.torch.inputs import Stored
 from workloads.importing.torch.weighted import WEIGHTED
 from workloads.importing.values import Value
