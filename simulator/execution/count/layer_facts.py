@@ -14,6 +14,7 @@ from functools import lru_cache
 from math import prod
 
 from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.types import Experts, Number
 from workloads.network.network import Network
 
@@ -194,7 +195,6 @@ def keys_of(network: Network, v: int) -> int:
     return sum(tensor.height * tensor.width for tensor in keys)
 
 
-@lru_cache(maxsize=1 << 8)
 def sees(layer: Layer) -> tuple[range, ...]:
     """Return which keys each row of an attention, or of one of its three layers, sees.
 
@@ -206,16 +206,20 @@ def sees(layer: Layer) -> tuple[range, ...]:
     >>> sees(b.build().layers[0])
     (range(0, 1), range(0, 2), range(1, 3))
     """
-    keys, mask, found = range(layer.keys), layer.mask, []
-    for row in range(layer.height):
-        low, high = keys.start, keys.stop
-        if mask is not None:
-            place = layer.keys - (layer.height - row - 1) // mask.together - 1
-            near = range(place - (place if mask.behind is None else mask.behind), place + 1)
-            far = layer.keys if mask.ahead is None else near.stop + mask.ahead
-            own = range(place - place % mask.chunk, layer.keys)[: mask.chunk] if mask.chunk else keys
-            low, high = max(0, near.start, own.start), min(layer.keys, far, own.stop)
-        found.append(range(low, high))
+    return _seen(layer.mask, layer.height, layer.keys)
+
+
+@lru_cache(maxsize=1 << 4)
+def _seen(mask: Mask | None, rows: int, count: int) -> tuple[range, ...]:
+    if mask is None:
+        return (range(count),) * rows
+    keys, found = range(count), []
+    for row in range(rows):
+        place = count - (rows - row - 1) // mask.together - 1
+        near = range(place - (place if mask.behind is None else mask.behind), place + 1)
+        far = count if mask.ahead is None else near.stop + mask.ahead
+        own = range(place - place % mask.chunk, count)[: mask.chunk] if mask.chunk else keys
+        found.append(range(max(0, near.start, own.start), min(count, far, own.stop)))
     return tuple(found)
 
 

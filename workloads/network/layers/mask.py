@@ -44,7 +44,7 @@ class Mask:
 
     def pairs(self, queries: int, keys: int) -> int:
         """Return how many pairs of a query and a key that it sees there are."""
-        return sum(self.counts(queries, keys))
+        return _pairs(self, queries, keys)
 
     def counts(self, queries: int, keys: int) -> tuple[int, ...]:
         """Return how many keys each query sees."""
@@ -65,6 +65,11 @@ class Mask:
 CAUSAL = Mask()
 
 
-@lru_cache(maxsize=1 << 8)
+@lru_cache(maxsize=1 << 4)
 def _counts(mask: Mask, queries: int, keys: int) -> tuple[int, ...]:
     return tuple(len(mask.seen(query, queries, keys)) for query in range(queries))
+
+
+@lru_cache(maxsize=1 << 10)
+def _pairs(mask: Mask, queries: int, keys: int) -> int:
+    return sum(_counts(mask, queries, keys))
