@@ -81,7 +81,7 @@ def read_program(
 
 
 class _Reader:
-    def __init__(self, program: Any, name: str, unsupported: str, masks: str) -> None:
+    def __init__(self, program: Any, name: str, unsupported: str, masks: str = "none") -> None:
         self.program, self.unsupported, self.masks = program, unsupported, masks
         self.sketch = Sketch(name)
         self.values: dict[Any, Any] = {}
