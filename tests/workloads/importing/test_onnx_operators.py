@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workloads
-from tests.helpers.onnx_graphs import Graph, TensorProto
+from tests.helpers.onnx_graphs import Graph, TensorProto, helper
 from workloads import NetworkError
 
 
@@ -167,7 +167,15 @@ def chosen(g, scores, rows):
     return g.node("Where", seen, scores, g.numbers(float("-inf")))
 
 
-@pytest.mark.parametrize("hide", [added, chosen])
+def lowered(g, scores, rows):
+    """The same, as torch exports it: the lower triangle of ones, without what lies further below."""
+    ones = g.node("ConstantOfShape", g.numbers(rows, rows), value=helper.make_tensor("", 1, [1], [1.0]))
+    lower, far = (g.node("Trilu", ones, g.numbers(below, shape=()), upper=0) for below in (0, -3))
+    seen = g.node("Equal", g.node("Sub", lower, far), g.numbers(1.0))
+    return g.node("Add", scores, g.node("Where", seen, g.numbers(0.0), g.numbers(float("-inf"))))
+
+
+@pytest.mark.parametrize("hide", [added, chosen, lowered])
 def test_an_attention_has_the_mask_that_is_made_of_positions(tmp_path, hide):
     """6 queries see 1, 2, 3, 3, 3 and 3 keys."""
     g = Graph()
