@@ -10,12 +10,16 @@ import pytest
 
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
+from simulator.execution.count.array import array_cycles, works_of
 from simulator.execution.count.miss import Miss
+from simulator.execution.count.stays import NOTHING_STAYS
 from simulator.execution.layer import LayerPlan, count_layer, run_layer, run_scaled
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded
+from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.held import LOST
 from simulator.execution.layer.common.problem import Problem
+from simulator.execution.layer.dealt import count_dealt
 from simulator.execution.layer.heads.counted import count_heads
 from simulator.execution.layer.heads.found import find_heads
 from simulator.execution.layer.heads.scaled import run_heads_scaled
@@ -23,9 +27,13 @@ from simulator.execution.layer.heads.value import run_heads
 from simulator.execution.layer.value import attention as page
 from simulator.execution.layer.value.attention import run_attention
 from simulator.execution.layer.value.running import FLOATS
-from simulator.mapping.closed import _least_turns
+from simulator.mapping.closed import _least_turns, layer_cycles
 from simulator.model.layer.cheapest import Room, cheapest_plan, plans_of
+from simulator.model.layer.loops import loop_layer
+from simulator.model.nests.epilogue import epilogues
 from simulator.model.nests.heads import projected_attentions
+from simulator.model.schemes.dealing import Deal
+from simulator.model.schemes.looped import loop_ways
 from simulator.technology import Technology
 from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.layer_plans import random_lies, run_as_claimed, some_plans
@@ -154,6 +162,22 @@ def test_a_large_attention_runs_smaller():
         assert run_scaled(b.build(), 0, LayerPlan("TB", "ring", (tile, 1), slice=block))
 
 
+def test_rows_in_parallel_wait_for_the_one_that_sees_most():
+    """One head of 8, 64 causal queries, 16 PEs along the rows: 16 rows at a time see 16, 32, 48 and 64 keys at most.
+
+    Scores take 2 + 4 + 6 + 8 turns of 8 outputs, the softmax 4 + 8 + 12 + 16 of 4, the context 2 + 4 + 6 + 8 of 8
+    inputs; in full each group takes as many as the last one.
+    """
+    cycles = []
+    for mask in (Mask(), None):
+        b = Builder("one")
+        b.attention("n", *(b.input(each, 64, 1, 8) for each in "qkv"), mask=mask)
+        network = b.build()
+        cycles.append(layer_cycles(network.layers[0]))
+        assert sum(array_cycles(work, Technology()) for work in works_of(network, 0)) == cycles[-1]
+    assert cycles == [20 + 40 + 20, 4 * (8 + 16 + 8)]
+
+
 def test_a_mask_saves_cycles_and_bytes():
     """GPT-2's attention at 1,024 tokens in 64 KB: a causal mask computes half and loads less."""
     chip, found = Accelerator(shared_buffer=64 * KiB), []
@@ -240,3 +264,23 @@ def test_loops_of_heads_with_different_masks_are_none():
     assert not list(projected_attentions(network))
     with pytest.raises(Miss, match="hide different keys"):
         find_heads(network, range(6))
+
+
+def test_cores_do_not_share_one_head_with_a_mask():
+    """They would have other keys, and see other shares of them: a plan that says so is none."""
+    b = Builder("one")
+    b.matmul("n", b.input("q", 16, 1, 8), b.input("k", 16, 1, 8), transpose=True, mask=Mask())
+    network, plan = b.build(), LayerPlan("TK", "ring", (4, 1), chunk=8, slice=8, inner=8)
+    with pytest.raises(Miss, match="has one head, which no cores share"):
+        count_dealt(network, 0, plan, "channels", 2, 1, 8)
+    assert [way.scheme for way in loop_ways(network.layers[:1], loop_layer(network, 0), Deal(2, 8))] == ["alone"]
+
+
+def test_no_masked_softmax_follows_a_dense_layer():
+    """What follows passes each result on as it is made: no such nest has a mask, and the judge refuses one."""
+    b = Builder("followed")
+    b.softmax("after", b.fc("dense", b.input("x", 16, 1, 8), 32), Mask(), 2)
+    network = b.build()
+    assert not list(epilogues(network))
+    with pytest.raises(Miss):
+        following_of(network, (0, 1), NOTHING_STAYS)
