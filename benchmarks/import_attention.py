@@ -88,7 +88,9 @@ def main() -> None:
     if len(sys.argv) > 1:
         print(counted(Path(sys.argv[1])))
         return
-    rows = [row(name, workloads.from_torch(module.eval(), given, "one")) for name, module, given in modules()]
+    rows = [
+        row(name, workloads.from_torch(module.eval(), given, "one", masks="none")) for name, module, given in modules()
+    ]
     sizes = [f"{size} KB: layers, by head, blocks" for size in KILOBYTES]
     print(markdown(["model", "need of the attention: all heads at once, by head, in blocks, B", *sizes], rows))
 

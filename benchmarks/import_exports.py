@@ -53,7 +53,7 @@ def answer_of(case: Case, files: Path | None = None) -> Row:
     """Return what became of each export of one architecture, as plain data; files: a folder that keeps them."""
     module, arguments = case.make()
     told_apart(module.eval())
-    network = workloads.from_torch(module, arguments, case.name)
+    network = workloads.from_torch(module, arguments, case.name, masks="none")
     found: Row = {"library": case.library, "name": case.name, "macs": network.macs, "weights": network.weight_bytes}
     with tempfile.TemporaryDirectory() as scratch:
         folder = files / case.name if files else Path(scratch)
@@ -91,7 +91,7 @@ def _read(path: Path, make: Callable[[], object], arguments: Any) -> Row:
         return {"status": "not made", "why": f"{type(error).__name__}: {error}"[:300]}
     made = time.process_time() - started
     try:
-        network = workloads.load(path, extents=sizes(path, arguments))
+        network = workloads.load(path, extents=sizes(path, arguments), masks="none")
     except workloads.NetworkError as error:
         return {"status": "refused", "why": str(error).split(": ", 1)[-1][:300]}
     seconds = time.process_time() - started - made

@@ -157,6 +157,7 @@ def _of_mapping(path: str, content: dict[str, Any], options: dict[str, Any]) -> 
             if option not in OPTIONS:
                 raise NetworkError(f"takes no option {option!r}; a language model has {', '.join(OPTIONS)}, attention")
         name = Path(path).stem
+        options = {"masks": "model"} | options
         return step(content["model_type"] if name == "config" else name, decoder_of(content), **options)
     if options:
         rule = "only built-in networks and configurations of language models take more than attention"
@@ -199,7 +200,11 @@ def save(network: Network, path: str | os.PathLike[str]) -> None:
 
 
 def from_torch(
-    module: Any, example_inputs: Any, name: str | None = None, unsupported: Literal["error", "passthrough"] = "error"
+    module: Any,
+    example_inputs: Any,
+    name: str | None = None,
+    unsupported: Literal["error", "passthrough"] = "error",
+    masks: Literal["model", "none"] = "model",
 ) -> Network:
     """Return the network of a PyTorch module, as torch.export sees it on these inputs (extra torch).
 
@@ -214,6 +219,8 @@ def from_torch(
     unsupported : {"error", "passthrough"}
         What becomes of an operator that is not known and keeps the shape of its input: an error, or it hands its
         input on (docs/importing.md).
+    masks : {"model", "none"}
+        Whether an attention computes the scores that its mask leaves, where that is made of positions alone, or all.
 
     Returns
     -------
@@ -232,7 +239,7 @@ def from_torch(
     """
     from workloads.importing.torch.module import read_module
 
-    return read_module(module, example_inputs, name, unsupported)
+    return read_module(module, example_inputs, name, unsupported, masks)
 
 
 def is_python(source: str) -> bool:
@@ -242,7 +249,7 @@ def is_python(source: str) -> bool:
 
 
 def _read_python(source: str, options: dict[str, Any]) -> Network:
-    known = ("inputs", "unsupported")
+    known = ("inputs", "unsupported", "masks")
     for option in options:
         if option not in known:
             raise NetworkError(f"{source}: takes no option {option!r}; a module has {', '.join(known)}, attention")
@@ -252,7 +259,7 @@ def _read_python(source: str, options: dict[str, Any]) -> Network:
 
 
 def _read_onnx(path: str, options: dict[str, Any]) -> Network:
-    known = ("unsupported", "extents")
+    known = ("unsupported", "extents", "masks")
     for option in options:
         if option not in known:
             raise NetworkError(f"{path}: takes no option {option!r}; an ONNX file has {', '.join(known)}, attention")

@@ -8,6 +8,7 @@ dimensions of the PE array is configured by the mapper).
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
@@ -18,9 +19,13 @@ from simulator.mapping.shapes import LayerShape
 from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layers.attention import steps_of
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.mask import Mask
 
 SPLIT_AXES = "KCPQ"
-Asked = tuple[int, int, int, int, bool, tuple[int, int] | None]  # rows, columns, channels out, in; a tile
+Channels = tuple[int, int]  #: how many there are, and for each key that a row sees as many again
+Masked = tuple[Mask, int]  #: a mask, and the keys that it is over
+Asked = tuple[int, int, Channels, Channels, bool, tuple[int, int] | None, Masked | None]
+# rows, columns, channels out and in, whether these are one for each of those; a tile; a mask
 
 
 @lru_cache(maxsize=16)
@@ -48,7 +53,9 @@ def layer_cycles(
     """Return the cycles of one core that computes `samples` samples of its band of columns of this layer.
 
     Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
-    element-wise layers keep 4 channels of a PE busy (Cocco, Sec. 5.1.2; docs/model.md, section 4).
+    element-wise layers keep 4 channels of a PE busy (Cocco, Sec. 5.1.2; docs/model.md, section 4). Where a mask hides
+    keys, a row has channels only for those that it sees, and rows that run in parallel wait for the one that sees most
+    (our choice).
 
     Parameters
     ----------
@@ -77,8 +84,7 @@ def layer_cycles(
     if layer.op == "attention":
         return sum(layer_cycles(each, samples, bands, tile, technology) for each in steps_of(layer))
     array = technology or Technology()
-    width, inputs = -(-layer.width // bands), layer.in_channels // layer.groups
-    asked = layer.height, width, layer.channels, inputs, layer.is_depthwise, tile
+    asked = layer.height, -(-layer.width // bands), *_channels(layer), layer.is_depthwise, tile, _masked(layer)
     pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs
     return _least_turns(asked, pes) * layer.taps * samples * lanes_of(layer)
 
@@ -102,21 +108,57 @@ def lanes_of(layer: Layer) -> int:
     return -(-max(bits) // LANE_BITS)
 
 
+def _channels(layer: Layer) -> tuple[Channels, Channels]:
+    """Return the channels of outputs, and of inputs of one of them; of masked scores and contexts by key.
+
+    A core that has some channels of a head has them whatever the mask.
+    """
+    inputs = layer.in_channels // layer.groups
+    if layer.mask is None:
+        return (layer.channels, 0), (inputs, 0)
+    if layer.op == "matmul" and inputs == layer.keys:
+        return (layer.channels, 0), (0, 1)
+    if layer.channels % layer.keys:
+        return (layer.channels, 0), (inputs, 0)
+    return (0, layer.channels // layer.keys), (inputs, 0)
+
+
+def _masked(layer: Layer) -> Masked | None:
+    return None if layer.mask is None else (layer.mask, layer.keys)
+
+
 @lru_cache(maxsize=1 << 14)
 def _least_turns(asked: Asked, pes: tuple[int, int, int, int, int]) -> int:
     """Return the cycles of one tap in the best unrolling; layers that look alike are asked for once."""
-    rows, columns, outputs, inputs, is_depthwise, tile = asked
-    pe_rows, pe_columns, light_channels, pe_outputs, pe_inputs = pes
+    columns, tile = asked[1], asked[5]
     return min(
-        _turns(rows, tile and tile[0], width["P"])
-        * _turns(columns, tile and tile[1], width["Q"])
-        * (
-            _ceil(outputs, light_channels * width["K"])
-            if is_depthwise
-            else _ceil(outputs, pe_outputs * width["K"]) * _ceil(inputs, pe_inputs * width["C"])
-        )
-        for width in _unrollings(pe_rows, pe_columns)
+        _row_turns(asked, pes, width["P"], width["K"], width["C"]) * _turns(columns, tile and tile[1], width["Q"])
+        for width in _unrollings(*pes[:2])
     )
+
+
+def _row_turns(asked: Asked, pes: tuple[int, int, int, int, int], along: int, outward: int, inward: int) -> int:
+    """Return the cycles of one tap and column with so many PEs along rows, outputs and inputs."""
+    (rows, _, outputs, inputs, is_depthwise, tile, masked), (_, _, light_channels, pe_outputs, pe_inputs) = asked, pes
+    found = 0
+    for seen, turns in _seen_turns(rows, tile and tile[0], along, masked):
+        made, read = (fixed + each * seen for fixed, each in (outputs, inputs))
+        if is_depthwise:
+            found += turns * _ceil(made, light_channels * outward)
+        else:
+            found += turns * _ceil(made, pe_outputs * outward) * _ceil(read, pe_inputs * inward)
+    return found
+
+
+@lru_cache(maxsize=1 << 8)
+def _seen_turns(rows: int, size: int | None, width: int, masked: Masked | None) -> tuple[tuple[int, int], ...]:
+    """Return how many keys the rows of a turn see at most, and how many turns are alike."""
+    if masked is None:
+        return ((0, _turns(rows, size, width)),)
+    counts, size = masked[0].counts(rows, masked[1]), size or rows
+    starts = (start for piece in range(0, rows, size) for start in range(piece, min(piece + size, rows), width))
+    ends = ((start, min(start + width, start // size * size + size)) for start in starts)
+    return tuple(Counter(max(counts[start:stop]) for start, stop in ends).items())
 
 
 def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = None) -> dict[int, int]:
@@ -127,14 +169,11 @@ def cycles_of_lanes(layer: Layer, samples: int, technology: Technology | None = 
     """
     array = technology or Technology()
     found: dict[int, int] = {}
-    inputs = layer.in_channels // layer.groups
+    asked = layer.height, 1, *_channels(layer), layer.is_depthwise, None, _masked(layer)
+    pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs
     for width in _unrollings(array.pe_rows, array.pe_columns):
-        if layer.is_depthwise:
-            channels = _ceil(layer.channels, array.pe_light_channels * width["K"])
-        else:
-            channels = _ceil(layer.channels, array.pe_outputs * width["K"])
-            channels *= _ceil(inputs, array.pe_inputs * width["C"])
-        cycles = _turns(layer.height, None, width["P"]) * channels * layer.taps * samples * lanes_of(layer)
+        turns = _row_turns(asked, pes, width["P"], width["K"], width["C"])
+        cycles = turns * layer.taps * samples * lanes_of(layer)
         found[width["Q"]] = min(cycles, found.get(width["Q"], cycles))
     return found
 

@@ -98,8 +98,8 @@ class Enumerate:
 
 
 def is_light(layer: Layer) -> bool:
-    """Whether a layer has no lanes over C or slides over a spread map: it takes the closed form of whole layers."""
-    return layer.is_depthwise or not layer.macs or layer.upsample != (1, 1)
+    """Whether a layer has no lanes over C, slides over a spread map, or has a mask: it takes the closed form."""
+    return layer.is_depthwise or not layer.macs or layer.upsample != (1, 1) or layer.mask is not None
 
 
 def shape_in_band(layer: Layer, samples: int, bands: int) -> LayerShape:

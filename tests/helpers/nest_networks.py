@@ -6,6 +6,7 @@ import random
 
 from cocco.problem.problem import Problem, on_hardware
 from simulator.accelerator import Accelerator
+from tests.helpers.random_attention import random_mask
 from tests.helpers.small_problems import METRICS
 from workloads import Bits, Builder
 from workloads.network.network import Network
@@ -80,3 +81,27 @@ def nest_problem(seed: int, most: int, keep: str = "none") -> Problem:
         weights = int(32 * (max(33, 1.1 * network.weight_bytes) / 32) ** rng.random())
         machine = Accelerator(global_buffer=size, weight_buffer=weights, **common)
     return on_hardware(network, machine, metric=rng.choice(METRICS), keep=keep)
+
+
+def masked_problem(seed: int) -> Problem:
+    """Return an attention with a mask, in layers or one, over a cache or none, whose tensors may be kept."""
+    rng, b = random.Random(seed), Builder("masked")
+    own, sharing, width = rng.choice((1, 2)), rng.choice((1, 2)), rng.choice((4, 8))
+    rows, past, heads = rng.choice((2, 5, 9, 17)), rng.choice((0, 0, 3)), own * sharing
+    mask, x, second = random_mask(rng, rows, rows + past), b.input("x", rows, 1, heads * width), []
+    query = b.fc("q", x, heads * width) if rng.random() < 0.6 else x
+    for part in "kv":
+        cache = [b.input(f"{part}_cache", past, 1, own * width, kind="cache")] if past else []
+        second.append([*cache, b.input(part, rows, 1, own * width)])
+    if rng.random() < 0.3:
+        context = b.attention("attention", query, *second, heads, own, mask)
+    else:
+        scores = b.matmul("scores", query, second[0], heads, transpose=True, operand_heads=own, mask=mask)
+        weights = b.softmax("softmax", scores, mask, heads)
+        context = b.matmul("context", weights, second[1], heads, operand_heads=own, mask=mask)
+    if rng.random() < 0.5:
+        b.add("add", [context, x])
+    network = b.build()
+    room = sum(tensor.size_bytes for tensor in network.tensors) * rng.choice((0.2, 0.4, 0.7, 1, 1.5))
+    machine = Accelerator(shared_buffer=int(room) + 40, batch=rng.choice((1, 2)))
+    return on_hardware(network, machine, metric=rng.choice(METRICS), keep="auto")

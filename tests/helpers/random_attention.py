@@ -4,7 +4,33 @@ from __future__ import annotations
 
 import random
 
-from workloads import Builder, Network
+from workloads import Builder, Mask, Network
+
+
+def random_mask(rng: random.Random, queries: int, keys: int) -> Mask:
+    """Return a mask that hides no key from all queries: causal, sliding, chunked, or near on both sides."""
+    past = keys - queries
+    behind = rng.choice((None, past, past + 1, rng.randint(past, keys)))
+    ahead = rng.choice((0, 0, 0, 1, rng.randint(0, keys), None))
+    chunk = rng.choice((0, 0, past + 1, rng.randint(past + 1, keys + 2)))
+    return Mask(behind, ahead, chunk)
+
+
+def random_masked_attention(rng: random.Random) -> Network:
+    """Return a network of one attention with a mask: fewer heads of keys, a cache above them, or itself."""
+    b = Builder("one")
+    own, sharing = rng.choice((1, 2, 3)), rng.choice((1, 1, 2, 4))
+    inner, made, rows = rng.choice((1, 4, 8, 12)), rng.choice((1, 4, 8, 12)), rng.choice((1, 2, 3, 5, 9, 17, 30))
+    if rng.random() < 0.15:  # of itself
+        x = b.input("x", rows, 1, own * inner)
+        b.attention("n", x, x, x, own, mask=random_mask(rng, rows, rows))
+        return b.build()
+    past, second = rng.choice((0, 0, 1, 5, 14)), list[list[str]]()
+    query = b.input("q", rows, 1, own * sharing * inner)
+    for part, width in (("k", own * inner), ("v", own * made)):
+        second.append([*_cache(b, part, past, width), b.input(part, rows, 1, width)])
+    b.attention("n", query, *second, own * sharing, own, random_mask(rng, rows, rows + past))
+    return b.build()
 
 
 def random_attention_product(rng: random.Random) -> Network:
@@ -73,22 +99,26 @@ def _cache(b: Builder, part: str, past: int, width: int) -> list[str]:
     return [b.input(f"{part}_cache", past, 1, width, kind="cache")] if past else []
 
 
-def random_decoder(rng: random.Random, in_blocks: bool = False) -> Network:
+def random_decoder(rng: random.Random, in_blocks: bool = False, is_masked: bool = False) -> Network:
     """Return a small decoder layer: grouped queries, a cache (or none), perhaps one attention; gated feed-forward."""
     b = Builder("decoder")
+    mask = None
     own, sharing, width = rng.choice((1, 2)), rng.choice((1, 2, 3)), rng.choice((4, 8))
     heads, length, past = own * sharing, rng.randint(1, 5), rng.choice((0, 1, 6, 9))
     features = 8 * rng.randint(1, 3)
     x = b.input("tokens", length, 1, features)
     y = b.layernorm("norm1", x)
+    if is_masked:
+        mask = random_mask(rng, length, length + past)
     query, second = b.fc("q", y, heads * width), {}
     for part in "kv":
         second[part] = [*_cache(b, part, past, own * width), b.fc(part, y, own * width, appended=True)]
     if in_blocks:
-        context = b.attention("attention", query, second["k"], second["v"], heads, own)
+        context = b.attention("attention", query, second["k"], second["v"], heads, own, mask)
     else:
-        scores = b.matmul("scores", query, second["k"], heads, transpose=True, operand_heads=own)
-        context = b.matmul("context", b.softmax("softmax", scores), second["v"], heads, operand_heads=own)
+        scores = b.matmul("scores", query, second["k"], heads, transpose=True, operand_heads=own, mask=mask)
+        softmax = b.softmax("softmax", scores, mask, heads)
+        context = b.matmul("context", softmax, second["v"], heads, operand_heads=own, mask=mask)
     x = b.add("add1", [b.fc("out", context, features), x])
     up = b.mul("mul", [b.fc("gate", x, 2 * features), b.fc("up", x, 2 * features)])
     b.add("add2", [b.fc("down", up, features), x])

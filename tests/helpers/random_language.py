@@ -16,6 +16,7 @@ from tests.helpers.random_attention import (
     random_attention_in_layers,
     random_attention_product,
     random_decoder,
+    random_masked_attention,
 )
 from tests.helpers.random_problems import hardware_of, random_net
 from workloads import Bits, Builder, Experts, NetworkError
@@ -24,7 +25,7 @@ from workloads.network.network import Network
 
 #: appended rows and caches; numbers of 1 to 32 bits; experts in use; groups of channels one after the other; attention
 #: in blocks, as one layer or as a nest of layers
-KINDS = ("rows", "bits", "experts", "apart", "blocks", "nests")
+KINDS = ("rows", "bits", "experts", "apart", "blocks", "nests", "masks")
 
 
 def random_language_net(seed: int, kind: str) -> Network:
@@ -32,7 +33,7 @@ def random_language_net(seed: int, kind: str) -> Network:
     rng = random.Random(seed)
     while True:
         network = _of_kind(rng, kind)
-        if kind == "bits" or (kind in ("experts", "apart", "blocks", "nests") and rng.random() < 0.3):
+        if kind == "bits" or (kind in ("experts", "apart", "blocks", "nests", "masks") and rng.random() < 0.3):
             network = with_random_bits(network, rng)
         if geometry_of(network) is not None:
             return network
@@ -43,6 +44,9 @@ def _of_kind(rng: random.Random, kind: str) -> Network:
         return _with_experts(rng)
     if kind == "blocks":
         return random_attention_in_blocks(rng) if rng.random() < 0.3 else random_decoder(rng, in_blocks=True)
+    if kind == "masks":
+        in_blocks = rng.random() < 0.5
+        return random_masked_attention(rng) if rng.random() < 0.3 else random_decoder(rng, in_blocks, is_masked=True)
     if kind == "nests":
         return random_attention_in_layers(rng) if rng.random() < 0.6 else random_decoder(rng)
     if kind == "apart" and rng.random() < 0.7:

@@ -18,6 +18,7 @@ HOW = {
     "recurrent": "steps in order: all of them are one product and one recurrent layer",
     "counted": "what the network has, of what torch's own counter and the file or module have",
     "not counted": "multiplications that torch counts, and that no layer has",
+    "masked": "an attention computes the scores that this mask, made of positions, leaves",
     "not compared": "with torch's own counter, and why",
     "experts": "rows take an expert each, routed uniformly; as many are loaded as all of the batch are expected to use",
     "chosen": "rows of it are chosen by an input: they are a model input, the table is not loaded",

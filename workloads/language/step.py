@@ -18,9 +18,10 @@ from workloads.network.layers.layer import Layer, Note
 from workloads.network.network import Network
 
 Phase = Literal["prefill", "decode"]
+Masks = Literal["none", "model"]  #: attention in full, or by the causal mask and the windows of the model
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
-OPTIONS = ("phase", "length", "past", "layers", "experts")
+OPTIONS = ("phase", "length", "past", "layers", "masks", "experts")
 
 
 def step(
@@ -31,13 +32,16 @@ def step(
     past: int | Sequence[int] | None = None,
     layers: int | None = None,
     experts: int | None = None,
+    masks: Masks = "none",
 ) -> Network:
     """Return a step of a model.
 
     past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
     layers: the first so many alone, without norm and head at the end. experts: how many of a layer are in use, as
-    expected unless told.
+    expected unless told. masks: whether a token's scores are those of the tokens that it sees, or all of them.
     """
+    if masks not in get_args(Masks):
+        raise NetworkError(f"network {name!r} has masks {shown(masks)}; it must be {' or '.join(get_args(Masks))}")
     if phase not in get_args(Phase):
         raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
     is_decode = phase == "decode"
@@ -50,10 +54,11 @@ def step(
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
     said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
-    b = Builder("_".join([name, *said]))
+    is_masked = masks == "model" and new > 1
+    b = Builder("_".join([name, *said, *["masked"] * is_masked]))
     x = b.input("tokens", new * len(before), 1, model.width)
     for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
-        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after)
+        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after, is_masked)
     if layers is None:
         x = b.layernorm("norm", x)
         if is_decode:

@@ -9,6 +9,7 @@ from workloads.network.decoding import FeedForward, Mixer, add_decoder_layer
 from workloads.network.layers.attention import positions_of
 from workloads.network.layers.frames import Frames
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.shapes import matmul_forms, text
 from workloads.network.layers.types import Experts
 from workloads.network.layers.windows import (
@@ -205,9 +206,13 @@ class Builder(Written):
         """Add an element-wise product; an operand with extents of 1 is broadcast."""
         return self._elementwise("mul", name, inputs)
 
-    def softmax(self, name: str, source: str) -> str:
-        """Add a softmax over the channels of each position (of each head, where a matmul has several)."""
-        return self._elementwise("softmax", name, source)
+    def softmax(self, name: str, source: str, mask: Mask | None = None, heads: int = 1) -> str:
+        """Add a softmax over the channels of each position (of each head, where a matmul has several).
+
+        With a mask, over the keys that a query sees; `heads` are those of the scores.
+        """
+        keys = 0 if mask is None else self.shape(source)[2] // heads
+        return self._elementwise("softmax", name, source, mask, keys)
 
     def layernorm(self, name: str, source: str) -> str:
         """Add a layer normalisation over the channels of each position."""
@@ -225,12 +230,14 @@ class Builder(Written):
         heads: int = 1,
         transpose: bool = False,
         operand_heads: int | None = None,
+        mask: Mask | None = None,
     ) -> str:
         """Add a product of two activations, head by head; every row needs all of `second`.
 
         `first` is L x (heads R). Transposed (scores), `second` is M x (heads R) and the output L x (heads M); else
         (context) `second` is R x (heads M) and the output L x (heads M) too. With fewer operand heads `second` has so
-        many, each for heads / operand_heads of the first. `second` may be a cache and the rows below it.
+        many, each for heads / operand_heads of the first. `second` may be a cache and the rows below it. mask: of the
+        scores, or of what the softmax of masked scores weights.
         """
         sources = (first, *listed(second))
         operands = [self.shape(source) for source in sources]
@@ -248,18 +255,36 @@ class Builder(Written):
             )
         height, width, inner = operands[0]
         whole = tuple(range(1, len(sources)))
+        keys = 0 if mask is None else positions_of(operands[1:])
         return self.append(
             Layer(name, "matmul", sources, height, width, forms[transpose], inner, groups=heads, whole=whole,
-                  operand_heads=own or 0)
+                  operand_heads=own or 0, keys=keys, mask=mask)
         )  # fmt: skip
 
     def attention(
-        self, name: str, queries: str, keys: Inputs, values: Inputs, heads: int = 1, operand_heads: int | None = None
+        self,
+        name: str,
+        queries: str,
+        keys: Inputs,
+        values: Inputs,
+        heads: int = 1,
+        operand_heads: int | None = None,
+        mask: Mask | None = None,
     ) -> str:
         """Add an attention as one layer: scores, softmax and context, head by head, in blocks of keys and values.
 
         `queries` is L x (heads R), `keys` S x (operand_heads R), `values` S x (operand_heads M), the output
-        L x (heads M). `keys` and `values` may be a cache and the rows below it.
+        L x (heads M). `keys` and `values` may be a cache and the rows below it. mask: which keys a query sees.
+
+        Examples
+        --------
+        Two heads of 4 channels, 6 queries: causal, they see 1 + 2 + .. + 6 = 21 keys of 36.
+
+        >>> from workloads import Builder, Mask
+        >>> b = Builder("one")
+        >>> _ = b.attention("mix", *(b.input(each, 6, 1, 8) for each in "qkv"), heads=2, mask=Mask())
+        >>> b.build()
+        Network(one, 1 layers, 336 MACs, 0 B of weights)
         """
         for value in (heads, operand_heads):
             if value is not None and (type(value) is not int or value < 1):
@@ -271,7 +296,7 @@ class Builder(Written):
         channels = found[1][0][2] // (own or heads) * heads
         return self.append(
             Layer(name, "attention", sources, height, width, channels, inner, groups=heads,
-                  whole=tuple(range(1, len(sources))), operand_heads=own, keys=positions_of(found[0]))
+                  whole=tuple(range(1, len(sources))), operand_heads=own, keys=positions_of(found[0]), mask=mask)
         )  # fmt: skip
 
     def decoder_layer(
@@ -282,12 +307,14 @@ class Builder(Written):
         feed_forward: FeedForward | None = None,
         past: int | Sequence[int] = 0,
         norms_after: bool = False,
+        masks: bool = False,
     ) -> str:
         """Add a layer of a language model: norm, mixer and residual sum, then norm, feed-forward part and residual sum.
 
         mixer: SelfAttention, LatentAttention or StateSpace, what mixes positions. past: rows of its cache, model inputs
         `name`_k_cache and so on; what the step makes of it is appended. Several pasts: sequences of unequal lengths,
         whose equally many rows stand one below the other in `source`. norms_after: norms in front of the sums too.
+        masks: a row sees the rows before it and itself, as far as the window reaches; else all rows.
         Returns the name of the last sum; raises NetworkError where a part does not fit the width of `source`.
 
         Examples
@@ -301,7 +328,7 @@ class Builder(Written):
         pasts = (past,) if isinstance(past, int) else tuple(past)
         if not pasts or self.shape(source)[0] % len(pasts):
             raise NetworkError(f"layer {name!r} has {len(pasts)} pasts; they must divide the rows of {source!r}")
-        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after)
+        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after, masks)
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""

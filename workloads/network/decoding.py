@@ -1,8 +1,9 @@
 """One layer of a language model, whose parts are values: what mixes positions, and what each position computes.
 
 Bias, activation functions, rotary embeddings, norms of single heads, soft caps, sinks and the choice of experts are
-hidden in the pipeline, as bias is in the paper. Attention is computed in full: a mask saves no work, but a window
-bounds how many rows of the cache are read. A router's weights are one number for a token.
+hidden in the pipeline, as bias is in the paper. A window bounds how many rows of the cache are read. Attention is
+computed in full, or by its causal mask and its window, where that is requested. A router's weights are one number for a
+token.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from workloads.errors import NetworkError
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.types import Experts
 
 Builder = Any  #: workloads.Builder, of which all this is one method: its file imports this one
@@ -116,10 +118,11 @@ Attend = Callable[[str, dict[str, str], int], str]  #: name, rows that one seque
 
 
 def add_decoder_layer(
-    b: Builder, name: str, x: str, mixer: Mixer, feed_forward: FeedForward | None, pasts: Pasts, norms_after: bool
-) -> str:
+    b: Builder, name: str, x: str, mixer: Mixer, feed_forward: FeedForward | None, pasts: Pasts, norms_after: bool,
+    masks: bool,
+) -> str:  # fmt: skip
     """Add the layer; see `Builder.decoder_layer`."""
-    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), pasts)
+    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), pasts, masks)
     x = b.add(f"{name}_add1", [b.layernorm(f"{name}_norm1b", y) if norms_after else y, x])
     if feed_forward is None:
         return x
@@ -137,6 +140,13 @@ def _rows(b: Builder, name: str, part: str, made: str, past: int) -> list[str]:
     return [*([b.input(f"{name}_{part}_cache", past, 1, _width(b, made), kind="cache")] if past else []), made]
 
 
+def _mask(queries: int, before: int, window: int, masks: bool) -> Mask | None:
+    """Return which keys so many new rows see, after those before; none where each sees all."""
+    if not masks or queries == 1:
+        return None
+    return Mask(behind=window - 1 if 0 < window < queries + before else None)
+
+
 def _of_each(b: Builder, name: str, made: dict[str, str], pasts: Pasts, attend: Attend) -> str:
     """Return what each sequence's own rows attend to, one below the other, as one layer."""
     if len(pasts) == 1:
@@ -149,7 +159,7 @@ def _of_each(b: Builder, name: str, made: dict[str, str], pasts: Pasts, attend: 
     return b.rearrange(f"{name}_joined", found, len(pasts) * new, 1, _width(b, found[0]))
 
 
-def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts) -> str:
+def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts, masks: bool) -> str:
     heads, own = mixer.heads, mixer.key_heads
     made = {"q": b.fc(f"{name}_q", y, heads * mixer.head_width)}
     made |= {part: b.fc(f"{name}_{part}", y, width, appended=True) for part, width in mixer.cache_widths.items()}
@@ -157,13 +167,15 @@ def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: 
     def attend(at: str, rows: dict[str, str], past: int) -> str:
         before = min(past, mixer.window - 1) if mixer.window else past
         keys, values = (_rows(b, at, part, rows[part], before) for part in "kv")
-        scores = b.matmul(f"{at}_scores", rows["q"], keys, heads, transpose=True, operand_heads=own)
-        return b.matmul(f"{at}_context", b.softmax(f"{at}_softmax", scores), values, heads, operand_heads=own)
+        mask = _mask(b.shape(rows["q"])[0], before, mixer.window, masks)
+        scores = b.matmul(f"{at}_scores", rows["q"], keys, heads, transpose=True, operand_heads=own, mask=mask)
+        weights = b.softmax(f"{at}_softmax", scores, mask, heads)
+        return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own, mask=mask)
 
     return b.fc(f"{name}_out", _of_each(b, name, made, pasts, attend), _width(b, y))
 
 
-def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pasts: Pasts) -> str:
+def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pasts: Pasts, masks: bool) -> str:
     heads, has_past = mixer.heads, any(pasts)
     low = b.layernorm(f"{name}_q_norm", b.fc(f"{name}_q_low", y, mixer.query_rank)) if mixer.query_rank else y
     made = {
@@ -180,10 +192,11 @@ def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pas
         if not has_past:
             keys = [b.fc(f"{at}_k", latent, heads * mixer.head_width)]
             values, own = [b.fc(f"{at}_v", latent, heads * mixer.value_width)], heads
-        near = b.matmul(f"{at}_scores1", rows["q"], keys, heads, transpose=True, operand_heads=own)
-        far = b.matmul(f"{at}_scores2", rows["q_rotated"], turned, heads, transpose=True, operand_heads=1)
-        weights = b.softmax(f"{at}_softmax", b.add(f"{at}_scores", [near, far]))
-        return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own)
+        mask = _mask(b.shape(rows["q"])[0], past, 0, masks)
+        near = b.matmul(f"{at}_scores1", rows["q"], keys, heads, transpose=True, operand_heads=own, mask=mask)
+        far = b.matmul(f"{at}_scores2", rows["q_rotated"], turned, heads, transpose=True, operand_heads=1, mask=mask)
+        weights = b.softmax(f"{at}_softmax", b.add(f"{at}_scores", [near, far]), mask, heads)
+        return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own, mask=mask)
 
     context = _of_each(b, name, made, pasts, attend)
     if has_past:
@@ -191,7 +204,7 @@ def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pas
     return b.fc(f"{name}_out", context, _width(b, y))
 
 
-def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts) -> str:
+def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts, masks: bool) -> str:
     """One token: state + x B, then C state. Chunks: (C B) x, C state, and the states that the next ones begin with."""
     if len(pasts) > 1:
         raise NetworkError(

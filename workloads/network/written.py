@@ -13,6 +13,7 @@ from workloads.errors import NetworkError, shown
 from workloads.network.layers.frames import Frames, check_frames, rows_of_a_frame
 from workloads.network.layers.kinds import check_input
 from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.shapes import (
     Shape,
     check_layer,
@@ -128,7 +129,7 @@ class Written:
                   upsample=upsample, frames=frames, experts=experts, appended=appended)
         )  # fmt: skip
 
-    def _elementwise(self, op: str, name: str, inputs: Inputs) -> str:
+    def _elementwise(self, op: str, name: str, inputs: Inputs, mask: Mask | None = None, keys: int = 0) -> str:
         """Add an element-wise layer; operands with extents of 1 are broadcast."""
         sources = listed(inputs)
         operands = [self.shape(source) for source in sources]
@@ -136,4 +137,6 @@ class Written:
             raise NetworkError(f"layer {name!r} has no inputs; it needs at least one")
         height, width, channels = joined_shape(operands)
         whole = whole_operands(op, operands, height, width)
-        return self.append(Layer(name, op, sources, height, width, channels, channels, whole=whole))
+        return self.append(
+            Layer(name, op, sources, height, width, channels, channels, whole=whole, keys=keys, mask=mask)
+        )

@@ -1,7 +1,7 @@
 """Transformer base (Vaswani et al., 2017) and GPT-1 (Radford et al., 2018), without embeddings and output head.
 
-44.1 M and 85.1 M parameters. Sequences are maps of length x 1 x features. Attention is computed in full: a mask
-saves no work. Normalisation follows each residual sum, in both (the original papers).
+44.1 M and 85.1 M parameters. Sequences are maps of length x 1 x features. Attention is computed in full,
+whatever a mask would hide. Normalisation follows each residual sum, in both (the original papers).
 """
 
 from __future__ import annotations

@@ -64,8 +64,8 @@ class _Part(NamedTuple):
 def products_of(network: Network, batch: int) -> Products:
     """Return what a network multiplies in a batch of samples, experts included (`Network.in_batch`).
 
-    Left out is what no class can be named for: maps behind attention, products of two maps that are made, rearranged,
-    spread or broadcast; what reads them multiplies numbers that may take no room.
+    Left out is what no class can be named for: maps behind attention, or behind a mask, products of two maps that are
+    made, rearranged, spread or broadcast; what reads them multiplies numbers that may take no room.
     """
     return _Reading(network, batch).found
 
@@ -90,7 +90,7 @@ class _Reading:
     def _made(self, v: int, layer: Layer) -> list[_Part] | None:
         """Return the classes of what a layer makes."""
         operands = [self.parts[u] for u in self.network.operands[v]]
-        if layer.frames is not None:
+        if layer.frames is not None or layer.mask is not None:  # what a mask hides is no number
             return None
         if layer.op in ELEMENTWISE_OPS:
             shape = _shape(layer)

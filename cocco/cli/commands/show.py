@@ -13,6 +13,7 @@ from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.runs import check_no_network_option, network_of
 from cocco.output.text.plans.evaluation import experts_text, layers_table, notes_table
 from simulator.hardware_files import hardware_text
+from workloads.importing.layer_graph.marks import MASK
 from workloads.network.network import Network
 
 
@@ -55,6 +56,7 @@ def _to_json(network: Network) -> dict[str, Any]:
             "macs": layer.macs,
             "weight_bytes": layer.weight_bytes,
         }
+        | ({} if layer.mask is None else {"mask": {key: getattr(layer.mask, key) for key in MASK}})
         for layer in network.layers
     ]
     inputs = [

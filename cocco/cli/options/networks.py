@@ -21,6 +21,7 @@ STEP_OPTIONS = (
     "length",
     "past",
     "layers",
+    "masks",
     "attention",
 )  #: options of networks: all but the last of language models
 
@@ -36,17 +37,19 @@ def _read(name: str, options: Namespace) -> Network:
     """Return a network; operators of an ONNX file that pass their input on are named on stderr."""
     _check_source(name)
     asked = {key: value for key in STEP_OPTIONS if (value := getattr(options, key, None)) is not None}
-    attention = asked.pop("attention", "layers")
+    attention, masks = asked.pop("attention", "layers"), asked.get("masks")
     is_onnx, is_module = _is_onnx(name), is_python(name)
     _check_imported(name, options)
     if not is_onnx and not is_module:
         return workloads.load(name, attention=attention, **asked)
+    asked.pop("masks", None)
     if asked:
         raise NetworkError(
             f"{name}: takes no option {next(iter(asked))!r}; only language models by name or config.json do"
         )
     how = {"inputs": options.inputs or ()} if is_module else {"extents": dict(options.extents or [])}
-    network = workloads.load(name, attention=attention, unsupported=options.unsupported, **how)
+    how |= {"unsupported": options.unsupported, "masks": masks or "model"}
+    network = workloads.load(name, attention=attention, **how)
     _say_batches(network)
     passed = [note for note in network.notes if note.how == "passed"]
     if passed:

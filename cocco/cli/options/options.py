@@ -78,6 +78,11 @@ def add_language(parser: Parser) -> None:
         help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
     )
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
+    group.add_argument(
+        "--masks", choices=("none", "model"),
+        help="none: each token's scores are of all tokens; model: of those that it sees, by the causal mask and the "
+        "windows of the model; default: model for a config.json, none for built-in names",
+    )  # fmt: skip
     parser.add_argument(
         "--attention", choices=("layers", "blocks"),
         help="attention of any network: layers (default): scores, softmax and context; blocks: one layer, which passes "

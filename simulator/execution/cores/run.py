@@ -49,7 +49,8 @@ class HeadedArithmetic(Arithmetic):
         second = [np.concatenate([part.reshape(-1) for part in parts]) for parts in zip(*rows)]
         outputs, shared = self.channels[v] // layer.groups, layer.groups // second_heads(layer)
         parts = enumerate(np.split(left, layer.groups))
-        return np.concatenate([Arithmetic._matmul(self, part, second[i // shared], outputs) for i, part in parts])
+        found = [Arithmetic._matmul(self, part, second[i // shared], outputs) for i, part in parts]
+        return self.hide(v, rows, np.concatenate(found))
 
 
 def run_team(

@@ -5,12 +5,13 @@ The code that prices has a closed form for it (simulator/mapping/closed.py), non
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from simulator.execution.count.layer_facts import has_weights, is_depthwise, keys_of, taps
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, keys_of, sees, taps
 from simulator.execution.count.part import Part
 from simulator.technology import LANE_BITS, Technology
 from workloads.network.layers.layer import Layer
@@ -27,11 +28,19 @@ class Work(NamedTuple):
     columns: int
     taps: int
 
-    def extents(self) -> dict[str, int]:
-        """Return the extent of each loop; a layer without a sum over channels has one input."""
-        layer = self.layer
+    def extents(self, seen: int | None = None) -> dict[str, int]:
+        """Return the extent of each loop; a layer without a sum over channels has one input.
+
+        seen: of the keys that a mask is over, how many the rows of a turn see at most: whole heads have so many outputs
+        each, and what weights values has so many inputs.
+        """
+        layer, outputs = self.layer, self.channels
         inputs = 1 if is_depthwise(layer) else layer.in_channels // layer.groups
-        return {"outputs": self.channels, "inputs": inputs, "rows": layer.height, "columns": self.columns}
+        if seen is not None and layer.op == "matmul" and inputs == layer.keys:
+            inputs = seen
+        elif seen is not None and outputs % layer.keys == 0:
+            outputs = outputs // layer.keys * seen
+        return {"outputs": outputs, "inputs": inputs, "rows": layer.height, "columns": self.columns}
 
 
 def part_cycles(part: Part, samples: int, technology: Technology) -> int:
@@ -46,7 +55,7 @@ def works_of(network: Network, v: int) -> tuple[Work, ...]:
     if layer.op != "attention":
         return (Work(layer, layer.channels, layer.width, taps(network, v)),)
     scores = layer.groups * keys_of(network, v)
-    product = replace(layer, op="matmul", keys=0)
+    product = replace(layer, op="matmul")
     return (
         Work(product, scores, layer.width, 1),
         Work(replace(product, op="softmax"), scores, layer.width, 1),
@@ -95,8 +104,19 @@ def lanes_of(layer: Layer, way: Sequence[str], technology: Technology) -> dict[s
 
 
 def _turns(work: Work, lanes: dict[str, int]) -> int:
-    """Return the number of turns in all: each loop starts anew whenever its lanes are full."""
+    """Return the number of turns in all: each loop starts anew whenever its lanes are full.
+
+    Rows that see different keys take turns of their own, each as long as its row that sees the most.
+    """
+    if work.layer.mask is None:
+        return _full(work.extents(), lanes)
+    every = [len(keys) for keys in sees(work.layer)]
+    turns = Counter(max(every[row : row + lanes["rows"]]) for row in range(0, len(every), lanes["rows"]))
+    return sum(times * _full(work.extents(seen) | {"rows": 1}, lanes) for seen, times in turns.items())
+
+
+def _full(extents: Mapping[str, int], lanes: Mapping[str, int]) -> int:
     found = 1
-    for loop, extent in work.extents().items():
+    for loop, extent in extents.items():
         found *= len(range(0, extent, lanes[loop]))
     return found

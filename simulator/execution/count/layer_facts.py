@@ -10,9 +10,11 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Context, Decimal
+from functools import lru_cache
 from math import prod
 
 from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.types import Experts, Number
 from workloads.network.network import Network
 
@@ -193,8 +195,46 @@ def keys_of(network: Network, v: int) -> int:
     return sum(tensor.height * tensor.width for tensor in keys)
 
 
+def sees(layer: Layer) -> tuple[range, ...]:
+    """Return which keys each row of an attention, or of one of its three layers, sees.
+
+    Examples
+    --------
+    >>> from workloads import Builder, Mask
+    >>> b = Builder("one")
+    >>> _ = b.attention("mix", *(b.input(each, 3, 1, 8) for each in "qkv"), mask=Mask(behind=1))
+    >>> sees(b.build().layers[0])
+    (range(0, 1), range(0, 2), range(1, 3))
+    """
+    return _seen(layer.mask, layer.height, layer.keys)
+
+
+@lru_cache(maxsize=1 << 4)
+def _seen(mask: Mask | None, rows: int, count: int) -> tuple[range, ...]:
+    if mask is None:
+        return (range(count),) * rows
+    keys, found = range(count), []
+    for row in range(rows):
+        place = count - (rows - row - 1) // mask.together - 1
+        near = range(place - (place if mask.behind is None else mask.behind), place + 1)
+        far = count if mask.ahead is None else near.stop + mask.ahead
+        own = range(place - place % mask.chunk, count)[: mask.chunk] if mask.chunk else keys
+        found.append(range(max(0, near.start, own.start), min(count, far, own.stop)))
+    return tuple(found)
+
+
+def is_scores(network: Network, v: int) -> bool:
+    """Return whether a product has a channel for each key: it multiplies with the rows of its second operand."""
+    layer, second = network.layers[v], [network.tensors[u] for u in network.operands[v][1:]]
+    positions = sum(each.height * each.width for each in second)
+    has_rows = second[0].channels * layer.groups == layer.in_channels * second_heads(layer)
+    return has_rows and positions * layer.groups == layer.channels
+
+
 def operations(network: Network, v: int, made: int) -> int:
     """Return the MACs or light operations of this many output elements.
+
+    Where a mask hides keys, of all elements: rows differ.
 
     In an attention each score takes one MAC per channel of a query, a power, and one MAC per channel of an output head.
     In a transposed convolution every input meets every tap, however many outputs are made.
@@ -203,9 +243,17 @@ def operations(network: Network, v: int, made: int) -> int:
     if layer.op == "conv_transpose":
         source = network.tensors[network.operands[v][0]]
         return source.height * source.width * matrix(network, v)
+    if layer.mask is not None and layer.op != "attention":
+        assert made == elements(layer), (layer, made)
+        each = layer.channels // layer.keys
+        if layer.op == "matmul":
+            each = layer.in_channels if is_scores(network, v) else layer.channels
+        return each * sum(map(len, sees(layer)))
     if layer.op == "attention":
-        width = layer.channels // layer.groups
-        return made // width * keys_of(network, v) * (_inputs(network, v) + 1 + width)
+        width, seen = layer.channels // layer.groups, keys_of(network, v) * layer.height * layer.width
+        if layer.mask is not None:
+            seen = sum(map(len, sees(layer)))
+        return made * seen * layer.groups // elements(layer) * (_inputs(network, v) + 1 + width)
     return made * taps(network, v) * (_inputs(network, v) if layer.op in (*WEIGHTED, "matmul") else 1)
 
 
@@ -213,6 +261,7 @@ def macs(network: Network, v: int) -> int:
     """Return how many operations of a layer are multiply-accumulates; the others are light."""
     layer = network.layers[v]
     if layer.op == "attention":
-        powers = layer.height * layer.width * layer.groups * keys_of(network, v)
-        return operations(network, v, elements(layer)) - powers
+        every = operations(network, v, elements(layer))
+        widths = _inputs(network, v), layer.channels // layer.groups
+        return every // (1 + sum(widths)) * sum(widths)
     return operations(network, v, elements(layer)) if layer.op in (*WEIGHTED, "matmul") else 0

@@ -59,7 +59,7 @@ def deal_layer(network: Network, v: int, scheme: str, cores: int, batch: int, wo
         return [Mine(one, range(*each), range(layer.channels), everything, places, False) for each in _pairs(ends)]
     if scheme != "channels":
         raise Miss(f"scheme {scheme!r}: no loop order runs so")
-    if layer.op == "attention" and layer.groups == 1:
+    if (layer.op == "attention" or layer.mask is not None) and layer.groups == 1:
         raise Miss(f"{layer.name!r} has one head, which no cores share")
     parts = deal_words(layer.groups, 1, cores) if _has_parts(layer) else deal_words(layer.channels, word, cores)
     size = layer.channels // layer.groups if _has_parts(layer) else 1

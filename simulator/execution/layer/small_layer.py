@@ -8,10 +8,11 @@ from itertools import accumulate, pairwise
 from typing import Any, NamedTuple
 
 from simulator.execution.count.layer_facts import has_weights, is_depthwise, size_bytes, tensor_of
-from simulator.execution.layer.common.plan import LayerPlan, kind_of
+from simulator.execution.layer.common.plan import LayerPlan, key_blocks, kind_of
 from simulator.execution.layer.common.windows import Line, lines_of, masks, union
 from simulator.execution.layer.smaller import Axis, Parts, Small, shrink_axis, shrink_cut, shrink_parts
 from workloads.network.layers.layer import Tensor
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.ops import ELEMENTWISE_OPS, WINDOW_OPS
 from workloads.network.network import Network
 
@@ -72,7 +73,7 @@ class _Shrinking:
         self.network, self.v, self.plan, self.word, self.small, self.scale = network, v, plan, word, small, scale
         self.layer, self.ids = network.layers[v], network.operands[v]
         self.tensors = [tensor_of(network, u) for u in self.ids]
-        layer = self.layer
+        layer, self.whole_plan = self.layer, plan
         tile = (layer.height, plan.tile[1]) if plan.order == "RS" else plan.tile
         down, across = (
             shrink_axis(Axis(line, size, after), scale.tile, scale.taps, scale.most)
@@ -166,6 +167,9 @@ class _Shrinking:
         is_query = [u == self.ids[0] for u in self.ids]  # a map that is its own keys
         if any(is_query[1:]):
             keys = height * width
+        mask = layer.mask and smaller_mask(layer.mask, max(keys, height) - height, block)
+        if mask is not None:
+            keys, block = max(keys, height), block if self._has_sums() else max(keys, height)
         shapes = [(height, width, heads * inner), (keys, 1, heads * inner), (keys, 1, heads * made)]
         shapes = [shapes[0] if own else each for own, each in zip(is_query, shapes)]
         network = self._build(
@@ -176,8 +180,13 @@ class _Shrinking:
             in_channels=heads * inner,
             groups=heads,
             keys=keys,
+            mask=mask,
         )
         return network, self.plan._replace(chunk=made, slice=block, inner=made)
+
+    def _has_sums(self) -> bool:
+        """Return whether a tile of an attention has several blocks."""
+        return max(map(len, key_blocks(self.layer, self.whole_plan).values())) > 1
 
     def _outputs_of_a_part(self, small: Small) -> tuple[int, LayerPlan]:
         """Return the outputs of a group or head, and their chunks, inner chunks and what is kept of them."""
@@ -262,10 +271,21 @@ class _Shrinking:
         return [(self.axes[0].line.extent, self.axes[1].line.extent, each) for each in channels]
 
     def _build(self, shapes: Sequence[Shape], **fields: Any) -> Network:
-        """Return the network of one layer; operands that are one tensor remain one."""
+        """Return the network of one layer; operands that are one tensor remain one.
+
+        Only an attention keeps its mask: what others move does not depend on it.
+        """
+        fields = {"keys": 0, "mask": None} | fields
         names: dict[tuple[int, Shape], str] = {}
         for key in zip(self.ids, shapes):
             names.setdefault(key, f"x{len(names)}")
         tensors = tuple(Tensor(name, *shape) for (_, shape), name in names.items())
         layer = replace(self.layer, name="n", inputs=tuple(names[key] for key in zip(self.ids, shapes)), **fields)
         return Network("one", tensors, (layer,))
+
+
+def smaller_mask(mask: Mask, past: int, block: int) -> Mask:
+    """Return a mask over fewer keys, of which `past` come before the first query: each is seen by some query."""
+    behind, ahead = (None if far is None else min(far, block) for far in (mask.behind, mask.ahead))
+    chunk = max(min(mask.chunk, 2 * block), past + 1) if mask.chunk else 0
+    return Mask(None if behind is None else max(behind, past), ahead, chunk)

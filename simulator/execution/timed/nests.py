@@ -19,7 +19,7 @@ from simulator.execution.layer.chained.links import links_of
 from simulator.execution.layer.chained.shape import ChainShape, needs_of, rows_met
 from simulator.execution.layer.common.folded import Rows, rows_within
 from simulator.execution.layer.common.following import Following
-from simulator.execution.layer.common.plan import LayerPlan, cuts
+from simulator.execution.layer.common.plan import LayerPlan, cuts, key_blocks
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.heads.found import Projection, find_heads, steps_of
 from simulator.execution.timed.meter import Meter, Step, follow
@@ -29,23 +29,25 @@ from workloads.network.network import Network
 def attention_steps(
     network: Network, v: int, meter: Meter, plan: LayerPlan, batch: int, on_chip: Set[int], there: Rows
 ) -> Iterator[Step]:
-    """TB: heads of samples; tiles of queries; blocks of keys and values, which come once where one block is all."""
-    layer, blocks = network.layers[v], cuts(network.layers[v].keys, plan.slice)
+    """TB: heads of samples; tiles of queries; blocks of keys and values, which come once where each tile has one."""
+    layer, blocks_of = network.layers[v], key_blocks(network.layers[v], plan)
     query, *pair = (tensor_of(network, u) for u in network.operands[v])
     width, made = query.channels // layer.groups, layer.channels // layer.groups
-    tiles = list(product(cuts(layer.height, plan.tile[0]), cuts(layer.width, plan.tile[1])))
+    tiles, is_single = product(blocks_of, cuts(layer.width, plan.tile[1])), max(map(len, blocks_of.values())) == 1
+    turns = [(len(down) * len(across), blocks_of[down], block) for down, across in tiles for block in blocks_of[down]]
     for _ in range(batch * layer.groups):
-        for tile, block in product(tiles, blocks):
-            area = len(tile[0]) * len(tile[1])
+        stop = 0  # of the keys that are there
+        for area, blocks, block in turns:
             if block == blocks[0] and network.operands[v][0] not in on_chip:
                 meter.load_input(area * row_bytes(width, query.bits))
                 meter.activations.hold("MAIN", area * meter.rounded(width, query.bits))
             for below, tensor in zip((0, layer.keys), pair):
-                if tile == tiles[0] or len(blocks) > 1:
-                    channels, span = tensor.channels // layer.groups, range(below + block.start, below + block.stop)
-                    count = len(block) - rows_within(there, span)
-                    meter.load_second(count * row_bytes(channels, tensor.bits))
-                    meter.activations.hold("rows", count * meter.rounded(channels, tensor.bits))
+                new = range(max(block.start, stop), block.stop) if is_single else block
+                channels, span = tensor.channels // layer.groups, range(below + new.start, below + new.stop)
+                count = len(new) - rows_within(there, span)
+                meter.load_second(count * row_bytes(channels, tensor.bits))
+                meter.activations.hold("rows", count * meter.rounded(channels, tensor.bits))
+            stop = block.stop
             if block == blocks[-1]:
                 meter.hold_results(area * meter.rounded(made, output_bits(layer)))
                 meter.store(0, area * row_bytes(made, output_bits(layer)))

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from simulator.execution.count.layer_facts import has_weights, reach
+from simulator.execution.count.layer_facts import has_weights, is_scores, reach, sees
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import ELEMENTWISE_OPS, PRODUCT_OPS
 from workloads.network.network import Network
@@ -57,13 +57,13 @@ class Arithmetic:
         if layer.op in PRODUCT_OPS:
             left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
             right = np.concatenate([whole(u).reshape(-1) for u in operands[1:]])
-            return self._matmul(left, right, self.channels[v])
+            return self.hide(v, rows, self._matmul(left, right, self.channels[v]))
         if layer.op in ELEMENTWISE_OPS:
             blocks = [
                 _broadcast(whole(u), layer, rows, columns) if i in layer.whole else read(u, rows, columns)
                 for i, u in enumerate(operands)
             ]
-            return self._elementwise(layer.op, blocks, self.channels[v])
+            return self.hide(v, rows, self._elementwise(layer.op, blocks, self.channels[v]))
         if layer.op == "rearrange":
             return self._rearranged([whole(u) for u in operands], self.channels[v], layer, rows, columns)
         windows = [self._window(layer, u, rows, columns, read) for u in operands]
@@ -72,6 +72,14 @@ class Arithmetic:
             before = read(v, (rows[0] - 1, rows[0]), columns)[:, 0, 0] if rows[0] else np.zeros(self.channels[v], int)
             return self._recur(self.weights[v][:, :, 0, 0], stacked[:, :, 0], before)
         return self._slide(v, layer, stacked, is_map, rows[1] - rows[0], columns[1] - columns[0])
+
+    def hide(self, v: int, rows: tuple[int, int], values: Block) -> Block:
+        """Return a block with 0 where a mask hides what scores or their softmax would be; else all of it."""
+        layer = self.network.layers[v]
+        if layer.mask is None or layer.op == "attention" or (layer.op == "matmul" and not is_scores(self.network, v)):
+            return values
+        seen, keys = sees(layer)[rows[0] : rows[1]], [channel % layer.keys for channel in range(len(values))]
+        return values * np.array([[[key in each] for each in seen] for key in keys])
 
     def _window(
         self, layer: Layer, u: int, rows: tuple[int, int], columns: tuple[int, int], read: Read

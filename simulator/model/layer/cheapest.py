@@ -12,7 +12,7 @@ from typing import Literal
 
 from simulator.integers import ceil_div, row_bytes
 from simulator.model.chains.plans import chain_plans
-from simulator.model.layer.attention import keys_bytes, position_bytes, tiles_blocks
+from simulator.model.layer.attention import keys_bytes, most_seen, position_bytes, tiles_blocks
 from simulator.model.layer.dense import dense_plans
 from simulator.model.layer.goal import SHARED, Best, Goal, Place, Room, holds, may_win, most, offer, without
 from simulator.model.layer.groups import (
@@ -212,10 +212,12 @@ def _norm_plans(at: Place) -> None:
 def _attention_plans(at: Place) -> None:
     """Offer a plan with a single block where that fits, and one with as few equal blocks as fit."""
     layer, grid, mode = at.layer, at.grid, at.grid.modes[0]
-    words = ceil_div(layer.keys, layer.word)
-    plan = tiles_blocks(layer, grid, layer.keys)
-    if holds(at.room, plan.activation_bytes, plan.weight_bytes):
-        offer(at, mode, plan)
+    seen = most_seen(layer, grid)
+    words = ceil_div(seen, layer.word)
+    if holds(at.room, keys_bytes(layer, seen), 0):
+        plan = tiles_blocks(layer, grid, seen)
+        if holds(at.room, plan.activation_bytes, plan.weight_bytes):
+            offer(at, mode, plan)
     left = without(at.room, mode.held * layer.part.room + grid.area * position_bytes(layer, True), 0)
     word = grid.area * results_of(layer, layer.word) + keys_bytes(layer, layer.word)
     fitting = min(most(left, word, 0), words - 1)

@@ -152,7 +152,7 @@ def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
 
 def _attention(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """TB, with a single block or a word of keys at a time."""
-    for block in {layer.keys, min(layer.word, layer.keys)}:
+    for block in {layer.keys, min(layer.word, attention.most_seen(layer, grid))}:
         yield Need(attention.tiles_blocks(layer, grid, block).activation_bytes, 0)
 
 

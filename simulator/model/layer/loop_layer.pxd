@@ -114,6 +114,14 @@ cdef struct LoopBits:
     i64 active
 
 
+cdef struct Sight:
+    i64 is_masked
+    i64 behind
+    i64 ahead
+    i64 chunk
+    i64 together
+
+
 cdef struct Operand:
     i64 width
     i64 bits
@@ -161,6 +169,7 @@ cdef struct LoopLayer:
     LoopBits bits
     Team team
     i64 keys
+    Sight sight
     Heads heads
     Epilogue epilogue
     i64 result_bits

@@ -119,6 +119,19 @@ class LoopBits(NamedTuple):
 INT8_BITS = LoopBits()
 
 
+class Sight(NamedTuple):
+    """Which keys a row of queries sees: workloads.Mask in plain integers."""
+
+    is_masked: bool = False  #: whether any row sees less than all
+    behind: int = 0  #: positions before its own, at most
+    ahead: int = 0  #: positions after its own, at most
+    chunk: int = 0  #: positions of a chunk, of which it sees its own; 0: all are one
+    together: int = 1  #: rows at one position
+
+
+ALL_SEEN = Sight()
+
+
 class Epilogue(NamedTuple):
     """What element-wise layers add to a dense layer that they follow in one nest: bytes, of one sample except for room.
 
@@ -163,6 +176,7 @@ class _Fields(NamedTuple):
     bits: LoopBits = INT8_BITS
     team: Team = ONE_CORE
     keys: int = 0  #: positions of keys, and of values
+    sight: Sight = ALL_SEEN  #: of an attention
     heads: Any = None  #: of an attention with projections: simulator.model.nests.by_heads.Heads
     epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
     chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain

@@ -8,6 +8,7 @@ from itertools import accumulate
 from simulator.model.kept import Kept
 from simulator.model.layer.axes import Axis, Met, in_flight, meet
 from simulator.model.layer.loop_layer import (
+    ALL_SEEN,
     INT8_BITS,
     KINDS,
     NO_EPILOGUE,
@@ -20,6 +21,7 @@ from simulator.model.layer.loop_layer import (
     Map,
     Part,
     Shared,
+    Sight,
     Stays,
     Team,
 )
@@ -107,7 +109,18 @@ def loop_layer(
         bits=bits,
         keys=layer.keys,
         epilogue=epilogue,
+        sight=_sight(layer),
     )
+
+
+def _sight(layer: Layer) -> Sight:
+    """Return which keys the rows of an attention see; other layers with a mask move all that it hides."""
+    mask = layer.mask
+    if mask is None or layer.op != "attention":
+        return ALL_SEEN
+    sharing = layer.groups // layer.second_heads
+    behind, ahead = (layer.keys if far is None else far for far in (mask.behind, mask.ahead))
+    return Sight(True, behind, ahead, mask.chunk, mask.together * sharing)
 
 
 def _bits(network: Network, v: int, producers: list[int]) -> LoopBits:

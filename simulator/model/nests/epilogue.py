@@ -142,7 +142,7 @@ def followed(network: Network, layers: Sequence[int], links: Links | None = None
     for before, v in pairwise(made):
         layer, result, reads = network.layers[v], network.tensors[before], network.operands[v]
         more, whole = [u for u in reads if u != before], [reads[place] for place in layer.whole]
-        if layer.op not in ELEMENTWISE_OPS or len(more) != len(reads) - 1 or before in whole:
+        if layer.op not in ELEMENTWISE_OPS or layer.mask or len(more) != len(reads) - 1 or before in whole:
             return None
         if (result.height, result.width, result.channels) != (layer.height, layer.width, layer.channels):
             return None

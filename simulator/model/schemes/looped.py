@@ -47,7 +47,7 @@ def loop_ways(parts: tuple[Layer, ...], loops: LoopLayer, deal: Deal) -> tuple[L
     if deal.cores == 1:
         return (LoopWay("", loops, parts, samples),)
     (layer,), found = parts, []
-    shares = Counter(_dealt_channels(loops, deal))
+    shares = Counter(_dealt_channels(loops, deal, layer.mask is not None))
     if sum(shares.values()) > 1:
         shared: Shared = "inputs" if loops.kind in REDUCING and _part_count(loops) == 1 else ""
         most = _team(shares, deal.cores, shared)
@@ -85,13 +85,16 @@ def _part_count(loops: LoopLayer) -> int:
     return sum(count for _, count in loops.part.units)
 
 
-def _dealt_channels(loops: LoopLayer, deal: Deal) -> Iterator[LoopLayer]:
-    """Yield the channels of each core that has some of this layer; nothing where they are not dealt."""
+def _dealt_channels(loops: LoopLayer, deal: Deal, is_masked: bool) -> Iterator[LoopLayer]:
+    """Yield the channels of each core that has some of this layer; nothing where they are not dealt.
+
+    One head with a mask is not dealt: cores with different keys would compute different shares.
+    """
     if loops.kind in REDUCING or loops.kind == "attention":
         count = _part_count(loops)
         if count > 1:
             yield from _dealt_groups(loops, count, deal.cores)
-        if count > 1 or loops.kind == "attention":
+        if count > 1 or loops.kind == "attention" or is_masked:
             return
         for first, stop in _dealt_words(loops, deal):
             made = stop - first

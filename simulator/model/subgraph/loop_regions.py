@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import prod
 
 from simulator.model.chains.needs import chain_pieces
-from simulator.model.layer.attention import keys_bytes, position_bytes
+from simulator.model.layer.attention import keys_bytes, most_seen, position_bytes, scores_bytes
 from simulator.model.layer.axes import meet
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
@@ -36,7 +36,8 @@ def loop_regions(subgraph: Subgraph, layer: LoopLayer, plan: LoopPlan) -> dict[i
     main, side = _shapes(layer, plan)
     regions = {v: Region(plan.tile, NOWHERE, _output_bytes(layer, plan), 0)}
     if layer.kind == "attention" and first != v:
-        scores, rest = prod(plan.tile) * results_of(layer, plan.slice), position_bytes(layer, plan.slice < layer.keys)
+        grid = grid_of(layer, plan.tile)
+        scores, rest = scores_bytes(layer, grid, plan.slice), position_bytes(layer, plan.slice < most_seen(layer, grid))
         regions = {
             v: Region(plan.tile, NOWHERE, prod(plan.tile) * rest, 0),
             first: Region(plan.tile, NOWHERE, scores, 0),

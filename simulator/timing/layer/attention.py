@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from simulator.integers import row_bytes
+from simulator.model.layer.attention import most_seen, seen_from, seen_to
 from simulator.model.layer.axes import WHOLE
 from simulator.model.layer.loop_layer import LoopLayer, results_of, round_up
-from simulator.model.layer.orders import LoopPlan
+from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.nests.by_heads import weights_of
 from simulator.timing.layer.nest import Moves, Nest, Sizes
 from simulator.timing.layer.passes import coming_rows, pieces, tiles_pass
@@ -13,6 +14,8 @@ from simulator.timing.layer.passes import coming_rows, pieces, tiles_pass
 
 def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
     """TB: heads of samples; tiles of queries; blocks of keys and values. One block stays, and comes once."""
+    if layer.sight.is_masked:
+        return _masked_moves(layer, plan)
     part, blocks = layer.part, pieces(layer.keys, plan.slice)
     heads = layer.outputs // part.outputs
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
@@ -33,6 +36,36 @@ def attention_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         ahead.append(nest.term(passing, row_bytes(round_up(layer, channels), layer.bits.weights)))
     outputs, behind = nest.term(last, part.outputs), nest.term(last, results_of(layer, part.outputs))
     return Moves(nest, inputs, [], [outputs], [nest.term(tiles | {"blocks": blocks})], ahead, [behind])
+
+
+def _masked_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
+    """The same with a mask: tiles have blocks of their own; what single blocks share with the tile before stays."""
+    part, heads, total = layer.part, layer.outputs // layer.part.outputs, layer.rows.windows
+    is_single, before, step, blocks = plan.slice >= most_seen(layer, grid_of(layer, plan.tile)), 0, plan.tile[0], []
+    begun, made, work = list[int](), list[int](), list[int]()
+    for first in range(0, total, step):
+        rows = min(step, total - first)
+        start, stop = seen_from(layer, first), seen_to(layer, first + rows - 1)
+        for at in range(start, stop, plan.slice):
+            end = min(at + plan.slice, stop)
+            begun.append(rows * (at == start))
+            made.append(rows * (end == stop))
+            work.append(rows * (end - at))
+            blocks.append((max(at, before) if is_single else at, end))
+        before = stop
+    nest = Nest({"repeat": layer.repeat, "heads": heads, "steps": len(blocks)})
+    inputs, ahead = [], []
+    if layer.loaded:
+        inputs.append(nest.term({"steps": begun}, layer.loaded, heads))
+        ahead.append(nest.term({"steps": begun}, part.room))
+    for below, channels in ((0, part.reduction), (layer.keys, part.outputs)):
+        coming = [
+            coming_rows(layer.stays.second_rows, [end - at], below + at)[0] if end > at else 0 for at, end in blocks
+        ]
+        inputs.append(nest.term({"steps": coming}, row_bytes(channels, layer.bits.weights)))
+        ahead.append(nest.term({"steps": coming}, row_bytes(round_up(layer, channels), layer.bits.weights)))
+    outputs, behind = (nest.term({"steps": made}, size) for size in (part.outputs, results_of(layer, part.outputs)))
+    return Moves(nest, inputs, [], [outputs], [nest.term({"steps": work})], ahead, [behind])
 
 
 def heads_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:

@@ -200,6 +200,8 @@ def test_no_plan_of_a_network_of_any_kind_moves_less():
         network = (random_net_of_edges, random_decoder, random_reduction, random_layer)[seed % 4](
             seed if seed % 4 == 0 else rng
         )
+        if seed % 8 == 1:
+            network = random_decoder(rng, in_blocks=seed % 16 == 1, is_masked=True)
         for size in (300, 2000, 2**20):
             chip = Accelerator(shared_buffer=size, batch=rng.choice((1, 2)), cores=rng.choice((1, 1, 2)))
             found = evaluate(network, Partition.layerwise(network, "ema"), chip)

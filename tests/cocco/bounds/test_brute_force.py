@@ -23,9 +23,10 @@ from cocco.search.kernel.choice import has_kernel
 from simulator.model.pricing import Price
 from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.parts import few_seeds, over_seeds
+from tests.helpers.random_attention import random_decoder
 from tests.helpers.random_tables import random_technology, shared_technology, with_logic
 from tests.helpers.small_problems import small_machine, small_problem
-from workloads import Builder
+from workloads import Builder, Network
 
 
 def on_cores(problem, seed):
@@ -117,6 +118,26 @@ def attention_problem(seed):
     network = b.build()
     metric, machine = rng.choice(("ema", "energy", "latency-sum")), small_machine(rng, network)
     return on_hardware(network, replace(machine, cores=1), metric=metric)
+
+
+def masked_problem(seed):
+    """Return the same with a mask, as one layer or as three, whose nests move what the mask leaves."""
+    rng = random.Random(seed)
+    network = random_decoder(rng, in_blocks=rng.random() < 0.3, is_masked=True)
+    count = next(v for v, layer in enumerate(network.layers) if layer.name == "out")
+    network = Network("masked", network.inputs, network.layers[: count + 1])
+    metric, machine = rng.choice(("ema", "energy", "energy", "latency-sum")), small_machine(rng, network)
+    return on_hardware(network, replace(machine, cores=1), metric=metric)
+
+
+def test_no_false_optimum_with_masks():
+    checked = [check_hardware(seed, masked_problem(seed)) for seed in range(30)]
+    assert sum(each.least < math.inf for each in checked) > 15
+
+
+test_no_false_optimum_with_masks_on_hundreds = over_seeds(
+    lambda seed: check_hardware(seed, masked_problem(seed)), 100, 700, 100
+)
 
 
 def test_no_false_optimum_with_attention_in_blocks():

@@ -26,7 +26,7 @@ from simulator.model.pricing import Price
 from tests.helpers import artificial_nests
 from tests.helpers.brute_force import CLOSE, Brute
 from tests.helpers.kept_proofs import SHORT, check_kept
-from tests.helpers.nest_networks import nest_problem
+from tests.helpers.nest_networks import masked_problem, nest_problem
 from tests.helpers.parts import few_seeds, in_parts, over_seeds
 
 
@@ -90,6 +90,10 @@ def check_kinds(seed: int) -> tuple[int, int]:
 def test_no_false_optimum_with_nests_of_all_kinds(seeds):
     nests, plans = zip(*[check_kinds(seed) for seed in seeds])
     assert sum(nests) > 0 and sum(plans) > 50 * len(seeds) // 3
+
+
+def test_no_false_optimum_with_masks_beside_kept_tensors():
+    assert sum(check_kept(masked_problem(seed), ("reference",), seed) for seed in range(12)) > 100
 
 
 test_no_false_optimum_with_nests_of_all_kinds_on_a_thousand = over_seeds(check_kinds, 30, 1_030)

@@ -234,3 +234,26 @@ def test_sequences_of_unequal_lengths(tmp_path):
     assert "for each of 3 sequences; a step takes" in text and "of 3 sequences, the longest of 21 positions" in text
     assert "Verified" in cocco("evaluate", "run", "--verify", folder=tmp_path).stdout
     assert_malformed(cocco("show", "gpt2", "--past", "5,x"), ["--past", "'x'"])
+
+
+def test_masks_are_shown_searched_and_executed(tmp_path):
+    """GPT-2 at 64 tokens: 12 heads of 64 x 65 / 2 pairs, 64 MACs each; the plan in blocks that is found is verified."""
+    masked = ("gpt2", "--layers", 1, "--length", 64, "--masks", "model")
+    shown = {layer["name"]: layer for layer in answer(cocco("show", *masked, "--json"))["layers"]}
+    assert shown["l1_scores"]["macs"] == 12 * 64 * 2080 and "mask" not in shown["l1_q"]
+    assert shown["l1_scores"]["mask"] == {"behind": None, "ahead": 0, "chunk": 0}
+    assert "softmax (causal)" in cocco("show", *masked).stdout
+    asked = ("--shared-buffer", "24KB", "--attention", "blocks", "--metric", "ema", "--samples", 200, "-o", "plan.json")
+    cocco("partition", *masked, *asked, folder=tmp_path)
+    plan = ("--attention", "blocks", "--partition", "plan.json", "--shared-buffer", "24KB")
+    assert answer(cocco("evaluate", *masked, *plan, "--verify", "--json", folder=tmp_path))["verified"] is True
+    found = cocco("export", *masked, "layerwise", "--shared-buffer", "1MB", "--c", "out", folder=tmp_path)
+    assert_malformed(found, ["layer 'l1_scores': a mask has no program yet", "--masks none"])
+
+
+def test_a_configuration_has_its_masks_unless_told(tmp_path):
+    (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]), encoding="utf-8")
+    asked = ("show", "config.json", "--length", 16, "--layers", 1, "--json")
+    masked, plain = (answer(cocco(*asked, *more, folder=tmp_path)) for more in ((), ("--masks", "none")))
+    assert masked["name"] == f"{plain['name']}_masked" and masked["macs"] < plain["macs"]
+    assert_malformed(cocco("show", "vgg16", "--masks", "model"), ["vgg16", "no option 'masks'"])

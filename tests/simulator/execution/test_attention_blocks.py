@@ -15,7 +15,7 @@ from simulator.execution.layer import LayerPlan, count_layer, run_layer, run_sca
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import folded
 from simulator.execution.layer.common.held import LOST
-from simulator.execution.layer.common.plan import cuts
+from simulator.execution.layer.common.plan import key_blocks
 from simulator.execution.layer.common.problem import Problem
 from simulator.execution.layer.value import attention as page
 from simulator.execution.layer.value.attention import attended, run_attention
@@ -200,7 +200,7 @@ def test_keys_that_were_given_up_are_missed(monkeypatch):
 
 
 def test_a_block_that_is_left_out_changes_the_output(monkeypatch):
-    monkeypatch.setattr(page, "cuts", lambda extent, size: cuts(extent, size)[:1])
+    monkeypatch.setattr(page, "key_blocks", lambda *given: {k: each[:1] for k, each in key_blocks(*given).items()})
     b = Builder("one")
     b.attention("n", b.input("q", 2, 1, 8), b.input("k", 16, 1, 8), b.input("v", 16, 1, 8))
     with pytest.raises(Miss, match="differs from the output"):

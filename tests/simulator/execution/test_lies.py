@@ -16,7 +16,7 @@ import pytest
 from simulator import Accelerator, Partition
 from simulator.execution import Verification, verify
 from simulator.model.subgraph.subgraph import Geometry
-from workloads import Bits, Builder, Experts, Layer, Network, NetworkError
+from workloads import Bits, Builder, Experts, Layer, Mask, Network, NetworkError
 from workloads.network.layers.ops import OPS
 
 OF_LAYER = ("weight_bytes", "weight_elements", "macs", "light_ops", "taps", "size_bytes", "output_bits")
@@ -43,6 +43,10 @@ def _attention(b: Builder, x: str) -> None:
     b.matmul("it", x, [cache, new], 4, transpose=True, operand_heads=2)
 
 
+def _masked(b: Builder, x: str) -> None:
+    b.attention("it", x, b.input("k", 8, 1, 16), b.input("v", 8, 1, 16), heads=2, mask=Mask(behind=3))
+
+
 CASES: dict[str, Network] = {
     "conv": _image(lambda b, x: b.conv("it", x, 24, 3, 2, 1)),
     "conv of groups": _image(lambda b, x: b.conv("it", x, 24, 3, padding=1, groups=2)),
@@ -66,6 +70,9 @@ CASES: dict[str, Network] = {
     "layernorm": _rows(lambda b, x: b.layernorm("it", x)),
     "matmul": _rows(lambda b, x: b.matmul("it", x, b.input("y", 5, 1, 16), 2, transpose=True)),
     "matmul of a cache": _rows(_attention),
+    "matmul with a mask": _rows(lambda b, x: b.matmul("it", x, b.input("y", 6, 1, 16), 2, True, mask=Mask())),
+    "softmax with a mask": _rows(lambda b, x: b.softmax("it", x, Mask(behind=2), 2)),
+    "attention with a mask": _rows(_masked),
     "attention": _rows(lambda b, x: b.attention("it", x, b.input("k", 5, 1, 16), b.input("v", 5, 1, 16), heads=2)),
 }
 
@@ -103,7 +110,7 @@ CHIP = Accelerator(shared_buffer=2**20, batch=2)
 
 def runs_of(case: str) -> list[list[list[str]]]:
     """Return each layer alone, in a loop order of its own, and both together, in the regions of a subgraph."""
-    return [[["it"], ["after"]], [["it", "after"]]][: 1 if case == "attention" else 2]
+    return [[["it"], ["after"]], [["it", "after"]]][: 1 if case.startswith("attention") else 2]
 
 
 def told(case: str, field: str, more: int, groups: list[list[str]]) -> Verification:

@@ -13,6 +13,7 @@ from simulator.model.layer.loops import loop_layer
 from simulator.technology import Technology
 from tests.helpers.every_order import every_plan
 from tests.helpers.parts import over_seeds
+from tests.helpers.random_attention import random_masked_attention
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
 
@@ -66,10 +67,10 @@ def has_plan(layer, room, tiles):
     return cheapest_plan(layer, room, Goal("ema", 1.0, 0.0, 0.0), tiles) is not None
 
 
-def random_case(seed):
+def random_case(seed, kinds=(random_layer, random_layer, random_reduction, random_norm)):
     """Return a small layer of any kind, sometimes with other words and tiles than the usual, and tiles."""
     rng = random.Random(seed)
-    network = rng.choice((random_layer, random_layer, random_reduction, random_norm))(rng)
+    network = rng.choice(kinds)(rng)
     usual = rng.random() < 0.5
     technology = Technology() if usual else Technology(
         channel_alignment=rng.choice((1, 3, 8)), tiles=rng.choice(((4, 2, 1), (4, 2), (8,)))
@@ -78,9 +79,9 @@ def random_case(seed):
     return rng, layer, rng.choice(("bands", "equal", "all"))
 
 
-def check_random(seed):
+def check_random(seed, *kinds):
     """In every memory around each need, and in some others: there is a plan where, and only where, a need is met."""
-    rng, layer, tiles = random_case(seed)
+    rng, layer, tiles = random_case(seed, *kinds)
     shared, apart = least_room(layer, True, tiles).activation, least_room(layer, False, tiles)
     rooms = [Room(size, None) for size in {*range(max(0, shared - 12), shared + 13), *range(0, 2 * shared, 37)}]
     for activation, weights in needs(layer, tiles):
@@ -101,6 +102,11 @@ def check_random(seed):
 def test_a_layer_runs_where_its_least_room_is_and_nowhere_else():
     for seed in range(20):
         check_random(seed)
+
+
+def test_an_attention_with_a_mask_runs_where_its_least_room_is_and_nowhere_else():
+    for seed in range(30):
+        check_random(seed, (random_masked_attention,))
 
 
 test_many_layers_run_where_their_least_room_is = over_seeds(check_random, 0, 5_000, 500)

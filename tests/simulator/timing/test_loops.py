@@ -24,6 +24,8 @@ from simulator.timing.stages import course_of
 from simulator.timing.work import Holds, Work, add_step
 from tests.helpers.layer_plans import loops_of, some_plans
 from tests.helpers.parts import first_of
+from tests.helpers.random_attention import random_masked_attention
+from tests.helpers.random_layers import random_layer
 from tests.helpers.random_loops import random_loops
 from workloads import Builder
 
@@ -225,6 +227,14 @@ def test_what_holds_of_the_plans_of_random_layers(block):
                 pass
 
 
+def test_what_holds_of_the_plans_of_attentions_with_masks():
+    for seed in range(40):
+        rng, (network, batch, plans) = random.Random(seed), some_plans(seed, make=random_masked_attention)
+        for plan in plans:
+            for _ in check_plan(loop_layer(network, 0, batch), plan, rng):
+                pass
+
+
 def test_two_tiles_run_by_hand():
     """192 bytes of rows and all 2304 of weights come, 1000 slots a tile; then 64 bytes of rows, and 128 leave twice.
 
@@ -283,28 +293,34 @@ def recorded(network, plan, batch, monkeypatch):
     return noted
 
 
-@pytest.mark.parametrize("block", first_of(range(10), 4))
-def test_each_stage_loads_what_the_judge_s_loops_load(block, monkeypatch):
-    """Whenever a stage stores, exactly that has come in that the executed loops load until they store as much.
+def compared(seed, monkeypatch, make=random_layer):
+    """Return how many stages store: exactly that has come in that the executed loops load until they store as much.
 
     They bring the input whole in before its first tile, the stages with the tiles. Copies are even.
     """
-    compared = 0
-    for seed in range(10 * block, 10 * block + 10):
-        network, batch, plans = some_plans(seed)
-        layer = loop_layer(network, 0, batch)
-        for plan in plans:
-            if plan.order == "copy" or network.layers[0].op == "slice":
-                continue
-            noted, (nest, *terms) = recorded(network, plan, batch, monkeypatch), moves_of(layer, plan)
-            inputs = weights = outputs = 0
-            for moved in zip(*(nest.moved(each, 1) for each in terms[:3])):
-                inputs, weights, outputs = inputs + moved[0], weights + moved[1], outputs + moved[2]
-                if moved[2]:
-                    came = noted[outputs]
-                    assert weights == came[1] and (inputs == came[0] or plan.mode == "whole" and inputs < came[0])
-                    compared += 1
-    assert compared > 500
+    found, (network, batch, plans) = 0, some_plans(seed, make=make)
+    layer = loop_layer(network, 0, batch)
+    for plan in plans:
+        if plan.order == "copy" or network.layers[0].op == "slice":
+            continue
+        noted, (nest, *terms) = recorded(network, plan, batch, monkeypatch), moves_of(layer, plan)
+        inputs = weights = outputs = 0
+        for moved in zip(*(nest.moved(each, 1) for each in terms[:3])):
+            inputs, weights, outputs = inputs + moved[0], weights + moved[1], outputs + moved[2]
+            if moved[2]:
+                came = noted[outputs]
+                assert weights == came[1] and (inputs == came[0] or plan.mode == "whole" and inputs < came[0])
+                found += 1
+    return found
+
+
+@pytest.mark.parametrize("block", first_of(range(10), 4))
+def test_each_stage_loads_what_the_judge_s_loops_load(block, monkeypatch):
+    assert sum(compared(seed, monkeypatch) for seed in range(10 * block, 10 * block + 10)) > 500
+
+
+def test_each_stage_of_a_masked_attention_loads_what_the_judge_s_loops_load(monkeypatch):
+    assert sum(compared(seed, monkeypatch, random_masked_attention) for seed in range(20)) > 500
 
 
 def test_every_order_is_compared():

@@ -19,8 +19,8 @@ from torch import nn  # noqa: E402
 from workloads.importing.torch import module as reader  # noqa: E402
 from workloads.importing.torch.audit import audited  # noqa: E402
 from workloads.importing.torch.counting import counted_macs  # noqa: E402
-from workloads.importing.torch.program.export import exported, taken_apart  # noqa: E402
-from workloads.importing.torch.program.functional import functional  # noqa: E402
+from workloads.importing.torch.export import exported, taken_apart  # noqa: E402
+from workloads.importing.torch.graph.functional import functional  # noqa: E402
 
 #: architectures of which every layer is lost in turn, and of 40 nodes each what they make
 MANY = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workloads
-from tests.helpers.onnx_graphs import Graph, TensorProto
+from tests.helpers.onnx_graphs import Graph, TensorProto, helper
 from workloads import NetworkError
 
 
@@ -116,8 +116,8 @@ def test_gelu_is_free_and_a_layernorm_made_of_pieces_is_one_layer(tmp_path):
     assert [layer.op for layer in found.values()] == ["fc", "layernorm", "fc", "layernorm"]
 
 
-def attention(g, x, features, heads, rows, is_fused):
-    """Multi-head attention as exporters write it, with a constant mask."""
+def attention(g, x, features, heads, rows, is_fused, hide=None):
+    """Multi-head attention as exporters write it, with a constant mask; hide: what is done to scores in its place."""
     part = features // heads
     if is_fused:
         qkv = g.node("Reshape", g.node("MatMul", x, g.weight(features, 3 * features)),
@@ -131,7 +131,8 @@ def attention(g, x, features, heads, rows, is_fused):
         ]  # fmt: skip
         query, key, value = split
     scores = g.node("MatMul", query, g.node("Transpose", key, perm=[0, 1, 3, 2]))
-    masked = g.node("Add", g.node("Mul", scores, g.numbers(0.125)), g.weight(1, 1, rows, rows))
+    scores = g.node("Mul", scores, g.numbers(0.125))
+    masked = hide(g, scores, rows) if hide else g.node("Add", scores, g.weight(1, 1, rows, rows))
     context = g.node("MatMul", g.node("Softmax", masked, axis=-1), value)
     joined = g.node("Reshape", g.node("Transpose", context, perm=[0, 2, 1, 3]), g.numbers(1, rows, features))
     return g.node("Add", g.node("MatMul", joined, g.weight(features, features)), x)
@@ -149,6 +150,42 @@ def test_attention_is_that_of_the_built_in_transformer(tmp_path, is_fused):
     scores, context = (layer for layer in found.values() if layer.op == "matmul")
     assert (scores.height, scores.channels, scores.groups, scores.macs) == (6, 24, 4, 6 * 6 * 16)
     assert (context.height, context.channels, context.groups, context.macs) == (6, 16, 4, 6 * 6 * 16)
+
+
+def added(g, scores, rows):
+    """A window of 3, in numbers that are added."""
+    numbers = [0.0 if query - 3 < key <= query else -1e9 for query in range(rows) for key in range(rows)]
+    return g.node("Add", scores, g.numbers(*numbers, shape=(1, 1, rows, rows)))
+
+
+def chosen(g, scores, rows):
+    """The same, computed from positions by the graph itself."""
+    keys = g.node("Range", g.numbers(0, shape=()), g.numbers(rows, shape=()), g.numbers(1, shape=()))
+    queries = g.node("Reshape", keys, g.numbers(rows, 1))
+    near = g.node("Greater", keys, g.node("Sub", queries, g.numbers(3)))
+    seen = g.node("And", g.node("LessOrEqual", keys, queries), near)
+    return g.node("Where", seen, scores, g.numbers(float("-inf")))
+
+
+def lowered(g, scores, rows):
+    """The same, as torch exports it: the lower triangle of ones, without what lies further below."""
+    ones = g.node("ConstantOfShape", g.numbers(rows, rows), value=helper.make_tensor("", 1, [1], [1.0]))
+    lower, far = (g.node("Trilu", ones, g.numbers(below, shape=()), upper=0) for below in (0, -3))
+    seen = g.node("Equal", g.node("Sub", lower, far), g.numbers(1.0))
+    return g.node("Add", scores, g.node("Where", seen, g.numbers(0.0), g.numbers(float("-inf"))))
+
+
+@pytest.mark.parametrize("hide", [added, chosen, lowered])
+def test_an_attention_has_the_mask_that_is_made_of_positions(tmp_path, hide):
+    """6 queries see 1, 2, 3, 3, 3 and 3 keys."""
+    g = Graph()
+    path = g.save(tmp_path, attention(g, g.input("x", "batch", 6, 16), 16, 4, 6, True, hide))
+    network = workloads.load(path)
+    masked = [layer for layer in network.layers if layer.mask]
+    assert [layer.op for layer in masked] == ["matmul", "softmax", "matmul"]
+    assert [(layer.macs, layer.light_ops) for layer in masked] == [(15 * 16, 0), (0, 15 * 4), (15 * 16, 0)]
+    assert [(note.op, note.how) for note in network.notes if note.how == "masked"] == [("window 3", "masked")]
+    assert not any(layer.mask for layer in workloads.load(path, masks="none").layers)
 
 
 def test_a_map_becomes_a_sequence_without_a_layer(tmp_path):

@@ -38,7 +38,9 @@ def test_a_file_is_the_built_in_model(tmp_path):
     network = workloads.load(_file(tmp_path, content), phase="decode", past=4096, layers=2)
     assert network.name == "llama_decode_past4096_layers2" and network.layers == built_in.layers
     named = workloads.load(_file(tmp_path, content, "mine.json"), layers=1)
-    assert named.name == "mine_layers1"
+    assert named.name == "mine_layers1_masked"
+    plain = workloads.load(_file(tmp_path, content), layers=1, masks="none")
+    assert plain.layers == workloads.load("llama3_8b", layers=1).layers
 
 
 def test_layers_of_deepseek_v3():
@@ -219,3 +221,28 @@ def test_a_layer_of_parts_by_hand():
     assert [tensor.height for tensor in network.inputs] == [1, 15, 15]
     assert network.weight_bytes == 64 * (2 * 64 + 2 * 32) + 2 * 3 * 64 * 32 + 64 * 8 + 3 * 64 * 48
     assert network.layers[-1].inputs == ("l1_norm2b", "l1_add1")
+
+
+def test_masks_of_a_model(tmp_path):
+    """Gemma 2 at 64 tokens, a window of 16 in every other layer: 16 x 17 / 2 + 48 x 16 pairs, and 64 x 65 / 2."""
+    content = PUBLISHED["google/gemma-2-2b"][1] | {"sliding_window": 16}
+    network = workloads.load(_file(tmp_path, content), length=64, layers=2)
+    assert [network.layers[network.index[f"l{i}_scores"]].seen_pairs for i in (1, 2)] == [904, 2080]
+    step = workloads.load(_file(tmp_path, content), phase="decode", past=64, layers=2)
+    assert step == workloads.load(_file(tmp_path, content), phase="decode", past=64, layers=2, masks="none")
+    several = workloads.load(_file(tmp_path, content), phase="decode", length=3, past=64, layers=2)
+    assert several.layers[several.index["l1_scores"]].seen_pairs == 3 * 16
+    assert several.layers[several.index["l2_scores"]].seen_pairs == 65 + 66 + 67
+
+
+def test_latent_attention_has_its_mask(tmp_path):
+    content = PUBLISHED["deepseek-ai/DeepSeek-V3"][1]
+    network = workloads.load(_file(tmp_path, content), length=32, layers=1)
+    masked = [layer for layer in network.layers if layer.mask]
+    assert [layer.name for layer in masked] == ["l1_scores1", "l1_scores2", "l1_softmax", "l1_context"]
+    assert {layer.seen_pairs for layer in masked} == {32 * 33 // 2}
+
+
+def test_other_masks_are_malformed(tmp_path):
+    with pytest.raises(NetworkError, match="has masks 'causal'; it must be none or model"):
+        workloads.load("gpt2", masks="causal")

@@ -8,11 +8,14 @@ from typing import Any
 
 from workloads.errors import NetworkError
 from workloads.importing.layer_graph.node import Node
+from workloads.network.layers.kinds import check_kind
 from workloads.network.layers.layer import Layer, Tensor
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.types import INT8, Bits, Experts, bits_of, check_experts
 from workloads.network.network import Network
 
-MARKS = ("bits", "appended", "experts", "experts_used")
+MARKS = ("bits", "appended", "experts", "experts_used", "mask")
+MASK = {"behind": None, "ahead": 0, "chunk": 0}  #: the keys of a mask, and what they are unless given
 
 
 def mark(network: Network, nodes: Sequence[Node], default: Bits) -> Network:
@@ -43,13 +46,26 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
         found["experts"] = [of.experts.count, of.experts.active]
         if of.experts.used is not None:
             found["experts_used"] = of.experts.used
+    if of.mask is not None:
+        found["mask"] = {key: value for key in MASK if (value := getattr(of.mask, key)) != MASK[key]}
+        found |= {} if of.op == "attention" else {"keys": of.keys}
     return found | ({"bits": of.bits.to_json()} if of.bits != default else {})
 
 
 def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
     marked = replace(layer, bits=_bits(node, default), appended=node.flag("appended"))
+    if "mask" in node.content:
+        marked = replace(marked, mask=_mask(node), keys=layer.keys or node.number("keys"))
+        check_kind(marked)
     has_experts = "experts" in node.content or "experts_used" in node.content
     return replace(marked, experts=_experts(layer, node)) if has_experts else marked
+
+
+def _mask(node: Node) -> Mask:
+    content = node.get("mask")
+    if type(content) is not dict or not content.keys() <= MASK.keys():
+        raise node.wrong("mask", content, f"an object with some of the keys {', '.join(MASK)}")
+    return Mask(**content)
 
 
 def _experts(layer: Layer, node: Node) -> Experts:

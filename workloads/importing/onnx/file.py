@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.finishing import finish, typed
+from workloads.importing.masks import MASKS, masked
 from workloads.importing.onnx.audit import audited
 from workloads.importing.onnx.declared import (
     LAST_OPERATORS,
@@ -27,6 +28,7 @@ from workloads.importing.onnx.declared import (
     lie,
     readers_of,
 )
+from workloads.importing.onnx.masks import masks_of
 from workloads.importing.onnx.order import check_names, chosen_branch, ordered, title
 from workloads.importing.onnx.tensors import attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
@@ -43,16 +45,26 @@ ON_UNSUPPORTED = ("error", "passthrough")
 WEIGHTED = ("Conv", "ConvTranspose", "Gemm", "BatchNormalization", "LayerNormalization", "InstanceNormalization")
 
 
-def read(path: str | PathLike[str], unsupported: str = "error", extents: Mapping[str, int] | None = None) -> Network:
+def read(
+    path: str | PathLike[str],
+    unsupported: str = "error",
+    extents: Mapping[str, int] | None = None,
+    masks: str = "model",
+) -> Network:
     """Return the network of an ONNX file, with notes on what was folded or passed.
 
     unsupported: "error", or "passthrough": an operator that is not understood hands its first input on. extents: of
-    symbolic dimensions by name; that of the batch is 1. Raises NetworkError, one line, for whatever cannot be loaded.
+    symbolic dimensions by name; that of the batch is 1. masks: "model", or "none": attentions in full. Raises
+    NetworkError, one line, for whatever cannot be loaded.
     """
     if unsupported not in ON_UNSUPPORTED:
         raise NetworkError(f"unsupported is {shown(unsupported)}; it must be one of {', '.join(ON_UNSUPPORTED)}")
+    if masks not in MASKS:
+        raise NetworkError(f"masks is {shown(masks)}; it must be one of {', '.join(MASKS)}")
     try:
-        return _Reader(_parse(path), Path(path).stem, unsupported, dict(extents or {})).read()
+        found = _Reader(_parse(path), Path(path).stem, unsupported, dict(extents or {}))
+        network = found.read()
+        return masked(network, masks_of(found.made, found.values)) if masks == "model" else network
     except NetworkError as error:
         raise NetworkError(one_line(f"{path}: {error}")) from None
     except RecursionError:
@@ -92,6 +104,7 @@ class _Reader:
         versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
         self.opset = max(versions, default=1)
         self.values: dict[str, Value] = {}
+        self.made: list[tuple[Any, list[str]]] = []  #: nodes, and the layers that they were read as
         self.infos = {info.name: info for info in self.graph.value_info}
 
     def read(self) -> Network:
@@ -220,6 +233,7 @@ class _Reader:
             raise NetworkError(f"{named}: {error}") from None
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise NetworkError(f"{named} is malformed: {one_line(error)}") from None
+        self.made.append((node, [layer.name for layer in sketch.layers[layers:]]))
         values = answer if isinstance(answer, list) else [answer]
         for i, name in enumerate(node.output):
             if name:

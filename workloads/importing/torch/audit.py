@@ -17,9 +17,9 @@ from workloads.errors import NetworkError
 from workloads.importing.finishing import check_kept, loaded_in
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.counting import macs_of
+from workloads.importing.torch.export import operator_name
+from workloads.importing.torch.graph.functional import changed_by
 from workloads.importing.torch.inputs import Stored
-from workloads.importing.torch.program.export import operator_name
-from workloads.importing.torch.program.functional import changed_by
 from workloads.importing.torch.weighted import WEIGHTED
 from workloads.importing.values import Value
 from workloads.network.layers.layer import Note

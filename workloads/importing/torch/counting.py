@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 from unittest.mock import patch
 
-from workloads.importing.torch.program.export import arguments_of, without_fast_paths
+from workloads.importing.torch.export import arguments_of, without_fast_paths
 
 
 def counted_macs(module: Any, example_inputs: Any) -> int | None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from workloads.errors import NetworkError, shown
 from workloads.importing.sketch import Sketch
-from workloads.importing.torch.program.export import operator_name
+from workloads.importing.torch.export import operator_name
 from workloads.importing.values import Value, constant
 
 

@@ -15,14 +15,16 @@ from typing import Any
 from workloads.errors import NetworkError, one_line, shown
 from workloads.importing.families.moving import expand, reshape
 from workloads.importing.finishing import finish, typed
+from workloads.importing.masks import MASKS, masked
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.audit import ReadNodes, audited
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.counting import counted_macs
+from workloads.importing.torch.export import exported, operator_name, taken_apart
+from workloads.importing.torch.graph.cells import with_loops
+from workloads.importing.torch.graph.functional import functional, has_branches
+from workloads.importing.torch.graph.masks import masks_of
 from workloads.importing.torch.inputs import Stored, read_input
-from workloads.importing.torch.program.cells import with_loops
-from workloads.importing.torch.program.export import exported, operator_name, taken_apart
-from workloads.importing.torch.program.functional import functional, has_branches
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
 from workloads.importing.values import Value, constant, derived, size_of
@@ -37,7 +39,7 @@ class _Unknown(NetworkError):
     """An operator that no family understands."""
 
 
-def read_module(module: Any, example_inputs: Any, name: str | None, unsupported: str) -> Network:
+def read_module(module: Any, example_inputs: Any, name: str | None, unsupported: str, masks: str = "model") -> Network:
     """Return the network of a module as it runs on these inputs; see workloads.from_torch."""
     try:
         import torch
@@ -45,24 +47,28 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
         raise NetworkError("reading PyTorch modules takes the package torch: pip install 'cocco[torch]'") from None
     if unsupported not in ("error", "passthrough"):
         raise NetworkError(f"unsupported is {shown(unsupported)}; it must be one of error, passthrough")
+    if masks not in MASKS:
+        raise NetworkError(f"masks is {shown(masks)}; it must be one of {', '.join(MASKS)}")
     if not isinstance(module, torch.nn.Module):
         raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
     title = name or type(module).__name__
     try:
         program = exported(module, example_inputs, title)
         counted = None if has_branches(program) else counted_macs(module, example_inputs)
-        return read_program(functional(with_loops(program)), title, unsupported, counted)
+        return read_program(functional(with_loops(program)), title, unsupported, counted, masks)
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
 
 
-def read_program(program: Any, title: str, unsupported: str, counted: int | None = None) -> Network:
+def read_program(
+    program: Any, title: str, unsupported: str, counted: int | None = None, masks: str = "model"
+) -> Network:
     """Return the network of an exported program; unknown operators are taken apart first. counted: MACs, by torch."""
     unknown: _Unknown | None = None
     for _ in range(MAX_ROUNDS):
         try:
-            return _Reader(program, title, "error").read(counted)
+            return _Reader(program, title, "error", masks).read(counted)
         except _Unknown as error:
             unknown = unknown or error
             simpler = taken_apart(program, OPERATORS)
@@ -70,14 +76,14 @@ def read_program(program: Any, title: str, unsupported: str, counted: int | None
                 break
             program = simpler
     if unsupported == "passthrough":
-        return _Reader(program, title, unsupported).read(counted)
+        return _Reader(program, title, unsupported, masks).read(counted)
     assert unknown is not None
     raise unknown
 
 
 class _Reader:
-    def __init__(self, program: Any, name: str, unsupported: str) -> None:
-        self.program, self.unsupported = program, unsupported
+    def __init__(self, program: Any, name: str, unsupported: str, masks: str = "none") -> None:
+        self.program, self.unsupported, self.masks = program, unsupported, masks
         self.sketch = Sketch(name)
         self.values: dict[Any, Any] = {}
         self.reading = ReadNodes(program, self.sketch, self.values)
@@ -100,6 +106,9 @@ class _Reader:
         kinds = Counter(str(each.dtype).removeprefix("torch.") for each in self.program.parameters() if each.ndim > 1)
         self.sketch.at = "output"
         network = audited(finish(self.sketch, outputs), self.reading, counted, self.unsupported != "error")
+        if self.masks == "model":
+            softmaxes = {layer.name for layer in network.layers if layer.op == "softmax"}
+            network = masked(network, masks_of(self.program, self.values, self.reading.made, softmaxes))
         return self._advised(typed(network, kinds))
 
     def _outputs(self, node: Any) -> list[Value]:

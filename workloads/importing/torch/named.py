@@ -22,7 +22,9 @@ SOURCE = re.compile(r"(?P<home>.+\.py|[A-Za-z_][\w.]*):(?P<name>[A-Za-z_]\w*)")
 Argument = tuple[Sequence[int], str | None]  #: its shape, and its type; None: that of the module's parameters
 
 
-def read_named(source: str, inputs: Sequence[Argument] = (), unsupported: str = "error") -> Network:
+def read_named(
+    source: str, inputs: Sequence[Argument] = (), unsupported: str = "error", masks: str = "model"
+) -> Network:
     """Return the network of the module that a name stands for: itself, or what it returns when it is called.
 
     The file is imported: its code runs. Raises NetworkError, one line, where it cannot be imported, has no such name,
@@ -42,7 +44,7 @@ def read_named(source: str, inputs: Sequence[Argument] = (), unsupported: str = 
     own = next((each.dtype for each in module.parameters() if each.is_floating_point()), torch.float32)
     given = tuple(torch.zeros(tuple(shape), dtype=getattr(torch, kind) if kind else own) for shape, kind in inputs)
     try:
-        return read_module(module.eval(), given, None, unsupported)
+        return read_module(module.eval(), given, None, unsupported, masks)
     except NetworkError as error:
         raise NetworkError(f"{source}: {error}") from None
 

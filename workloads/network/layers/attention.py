@@ -80,7 +80,7 @@ def steps_of(layer: Layer) -> tuple[Layer, Layer, Layer]:
     """
     keys, values = keys_and_values(layer.inputs)
     scores = layer.groups * layer.keys
-    plain = replace(layer, op="matmul", keys=0)
+    plain = replace(layer, op="matmul", keys=0 if layer.mask is None else layer.keys)
     return (
         replace(plain, inputs=(layer.inputs[0], *keys), channels=scores),
         replace(plain, op="softmax", inputs=(layer.name,), channels=scores, in_channels=scores, groups=1,

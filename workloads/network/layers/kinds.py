@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.layers.types import Bits, check_experts, check_number
 
 if TYPE_CHECKING:
     from workloads.network.layers.layer import Layer, Tensor
+
+MAX_DISTANCE = 2**20  #: of a mask: that of a map's rows (shapes.MAX_EXTENT)
+MASKED_OPS = ("attention", "matmul", "softmax")
 
 
 def check_input(tensor: Tensor) -> None:
@@ -47,10 +51,13 @@ def check_kind(layer: Layer) -> None:
         )
     if layer.operand_heads and layer.op not in PRODUCT_OPS:
         raise NetworkError(f"layer {layer.name!r} ({layer.op}) has operand_heads; only a matmul or attention has them")
-    if layer.keys != 0 and (type(layer.keys) is not int or layer.op != "attention"):
+    has_keys = layer.op == "attention" or layer.mask is not None
+    if layer.keys != 0 and (type(layer.keys) is not int or layer.keys < 0 or not has_keys):
         raise NetworkError(
             f"layer {layer.name!r} ({layer.op}) has keys {shown(layer.keys)}; only an attention has them"
         )
+    if layer.mask is not None:
+        _check_mask(layer)
     if layer.experts is not None:
         check_experts(layer.name, layer.experts)
         if layer.op != "fc" or layer.kernel != (1, 1) or layer.groups != 1:
@@ -60,3 +67,32 @@ def check_kind(layer: Layer) -> None:
                 f"layer {layer.name!r} has {layer.experts.active} active experts; they must divide its in_channels "
                 f"{layer.in_channels} or its channels {layer.channels}"
             )
+
+
+def _check_mask(layer: Layer) -> None:
+    """Raise NetworkError unless a mask is sane, of a layer that can have one, and every key is seen by some query."""
+    mask = layer.mask
+    if not isinstance(mask, Mask):
+        raise NetworkError(f"layer {layer.name!r} has mask {shown(mask)}; it must be a Mask")
+    for what, value, least in (
+        ("behind", 0 if mask.behind is None else mask.behind, 0), ("ahead", mask.ahead or 0, 0),
+        ("chunk", mask.chunk, 0), ("together", mask.together, 1),
+    ):  # fmt: skip
+        if type(value) is not int or not least <= value <= MAX_DISTANCE:
+            raise _broken(layer, f"must have a mask with {what} from {least} to 2**20", value)
+    if layer.op not in MASKED_OPS or layer.width != 1:
+        raise _broken(layer, "must have no mask; an attention, matmul or softmax of a sequence may", mask)
+    scores = layer.groups * layer.keys
+    if layer.op != "attention" and scores not in (layer.channels, layer.in_channels):
+        if layer.op == "matmul" or not layer.keys or layer.channels % layer.keys:
+            raise _broken(layer, "must have as many keys as its mask is over: channels of scores by heads", layer.keys)
+    queries, rest = divmod(layer.height, mask.together)
+    if rest or layer.keys < queries:
+        raise _broken(layer, f"must have a mask with at least as many keys as its {queries} queries", layer.keys)
+    unseen = mask.seen(0, layer.height, layer.keys).start
+    if unseen:
+        raise _broken(layer, "must have no keys that no query sees, such as rows of a cache before its window", unseen)
+
+
+def _broken(layer: Layer, rule: str, value: object) -> NetworkError:
+    return NetworkError(f"layer {layer.name!r} ({layer.op}) {rule}; found {shown(value)}")

@@ -7,6 +7,7 @@ from math import gcd
 from typing import NamedTuple
 
 from workloads.network.layers.frames import Frames
+from workloads.network.layers.mask import Mask
 from workloads.network.layers.ops import DENSE_OPS, ELEMENTWISE_OPS, PRODUCT_OPS
 from workloads.network.layers.types import INT8, Bits, Experts, Number, NumberKind, TensorKind, row_bytes
 
@@ -68,7 +69,7 @@ class Layer:
     multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`. The second
     operand may have fewer heads, each for several of operand 0 (grouped queries), and may be several inputs, whose rows
     stand one below the other: a cache, then the rows that this step makes. Rows that are appended to a cache go to
-    DRAM in any case.
+    DRAM in any case. With a mask, the pairs of query and key that it hides are not computed.
     A `recurrent` layer makes the rows of a sequence one after the other: row t follows from row t of its producer, its
     gates, and, through its weights, from its own row t - 1 (LSTM, GRU).
 
@@ -101,7 +102,8 @@ class Layer:
     appended: bool = False  #: its rows are appended to a cache in DRAM
     experts: Experts | None = None  #: of an fc: `channels` or `in_channels` are those of the active ones together
     bits: Bits = INT8  #: of its weights, output and sums
-    keys: int = 0  #: of an attention: positions of its keys, and of its values
+    keys: int = 0  #: of an attention: positions of its keys, and of its values; so of a layer with a mask
+    mask: Mask | None = None  #: which keys a query sees: of an attention, or of scores, softmax and context
 
     def __repr__(self) -> str:
         window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"
@@ -203,11 +205,20 @@ class Layer:
         if self.op == "conv_transpose":
             rows, columns = (self._source_extent(axis) for axis in (0, 1))
             return rows * columns * self._reduced_elements
+        if self.op == "matmul" and self.mask is not None:  # scores have channels for all keys, a context inputs
+            return self.seen_pairs * (self.in_channels + self.channels - self.groups * self.keys)
         if self.has_weights or self.op == "matmul":
             return self.elements * self.taps * (self.in_channels // self.groups)
         if self.op == "attention":
-            return self.height * self.width * self.keys * (self.in_channels + self.channels)
+            return self.seen_pairs * (self.in_channels + self.channels)
         return 0
+
+    @property
+    def seen_pairs(self) -> int:
+        """Pairs of a query and a key that it sees, one head."""
+        if self.mask is None:
+            return self.height * self.width * self.keys
+        return self.mask.pairs(self.height, self.keys)
 
     def _source_extent(self, axis: int) -> int:
         """Extent of the input that the windows span; all of it at stride 1, else at most so much.
@@ -222,7 +233,9 @@ class Layer:
     def light_ops(self) -> int:
         """Operations of pools and element-wise layers, H W C taps, and of the softmax of an attention; else 0."""
         if self.op == "attention":
-            return self.height * self.width * self.keys * self.groups
+            return self.seen_pairs * self.groups
+        if self.mask is not None and self.op == "softmax":
+            return self.seen_pairs * (self.channels // self.keys)
         if self.has_weights or self.op == "matmul":
             return 0
         return self.elements * self.taps

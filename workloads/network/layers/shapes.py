@@ -181,7 +181,7 @@ def _check_fields(layer: Layer) -> None:
             raise NetworkError(
                 f"layer {layer.name!r} has padding {shown(value)}; it must be an integer from -2**20 to 2**20"
             )
-    is_plain = layer.bits is INT8 and layer.operand_heads == layer.keys == 0
+    is_plain = layer.bits is INT8 and layer.operand_heads == layer.keys == 0 and layer.mask is None
     if not is_plain or layer.experts is not None or layer.appended is not False:
         check_kind(layer)
     if layer.frames is not None:

@@ -48,7 +48,7 @@ def as_one_layer(network: Network, parts: Parts) -> Layer:
     return Layer(
         context.name, "attention", inputs, context.height, context.width, context.channels, scores.in_channels,
         groups=scores.groups, whole=tuple(range(1, len(inputs))), operand_heads=scores.operand_heads,
-        appended=context.appended, bits=context.bits, keys=scores.channels // scores.groups,
+        appended=context.appended, bits=context.bits, keys=scores.channels // scores.groups, mask=context.mask,
     )  # fmt: skip
 
 
@@ -107,6 +107,8 @@ def why_not(network: Network, parts: Parts) -> str:
         return "the softmax is the second operand of its product"
     if (scores.groups, scores.second_heads) != (context.groups, context.second_heads):
         return "scores and context have different heads"
+    if not scores.mask == softmax.mask == context.mask:
+        return "scores, softmax and context have different masks"
     if True not in _forms(network, parts.scores):
         return "the keys lie transposed"
     if False not in _forms(network, parts.context):

@@ -96,16 +96,18 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
         found = [new[form] for form, channels in old.items() if channels == layer.channels and form in new]
         if not found:
             raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
-        height, width, inner = after[0]
-        return replace(layer, height=height, width=width, channels=found[0], in_channels=inner)
+        (height, width, inner), keys = after[0], 0 if layer.mask is None else positions_of(after[1:])
+        return replace(layer, height=height, width=width, channels=found[0], in_channels=inner, keys=keys)
     if layer.op == "attention":
         (height, width, _), keys = after[0], positions_of([after[i] for i in keys_and_values(range(len(after)))[0]])
         return replace(layer, height=height, width=width, keys=keys)
     if layer.op == "rearrange":
         return _follow_rearrange(layer, before, after)
     height, width, channels = joined_shape(after)
-    whole = whole_operands(layer.op, after, height, width)
-    return replace(layer, height=height, width=width, channels=channels, in_channels=channels, whole=whole)
+    whole, keys = whole_operands(layer.op, after, height, width), 0
+    if layer.mask is not None:
+        keys = channels * layer.keys // layer.channels
+    return replace(layer, height=height, width=width, channels=channels, in_channels=channels, whole=whole, keys=keys)
 
 
 def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:

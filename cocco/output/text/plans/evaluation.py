@@ -36,7 +36,8 @@ def layers_table(network: Network) -> str:
     """Return the layers of a network, one per line, and the totals."""
     rows = [
         (
-            layer.name, layer.op, _inputs(layer.inputs), f"{layer.height} x {layer.width} x {layer.channels}",
+            layer.name, layer.op + (f" ({layer.mask})" if layer.mask else ""), _inputs(layer.inputs),
+            f"{layer.height} x {layer.width} x {layer.channels}",
             f"{layer.macs:,}", f"{layer.weight_bytes:,}",
         )
         for layer in network.layers

@@ -93,7 +93,7 @@ cdef class LoopLayers:
         into.has_second, into.coming, into.is_product = layer.has_second, layer.coming, layer.is_product
         into.operand_bytes, into.operands_loaded = layer.operand_bytes, layer.operands_loaded
         into.often, into.words, into.result_bits = layer.often, layer.words, layer.result_bits
-        into.epilogue = layer.epilogue._asdict()
+        into.epilogue, into.sight = layer.epilogue._asdict(), layer.sight._asdict()
         if layer.kind == "apart":
             into.flying, into.additions = layer.flying, layer.additions
         numbers = self.kept.get((layer, tiles))

@@ -1,8 +1,8 @@
 """A product as its loops run it: query heads that share a head of the second operand become rows of one product.
 
 With g heads in operand 0 and h in the second operand, L x (g R) is g / h L rows of h heads: the same elements in
-another order. The second operand is one map: the rows of its inputs one below the other. So are the keys of an
-attention, and its values.
+another order, those of a position side by side, which see the same keys. The second operand is one map: the rows of its
+inputs one below the other. So are the keys of an attention, and its values.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
         layer, inputs=tuple(each.name for each in maps), height=layer.height * sharing,
         channels=layer.channels // sharing, in_channels=layer.in_channels // sharing, groups=second_heads(layer),
         operand_heads=0, whole=tuple(range(1, len(maps))),
+        mask=layer.mask and replace(layer.mask, together=layer.mask.together * sharing),
     )  # fmt: skip
     return Network("folded", tuple(maps), (one,)), 0
 

@@ -77,7 +77,7 @@ def following_of(network: Network, layers: Sequence[int], lies: Lies, chained: i
     for v in layers[chained:]:
         layer, own = network.layers[v], [u for u in network.operands[v] if u in inside]
         shape, made = ((t.height, t.width, t.channels) for t in (tensor_of(network, v), tensor_of(network, before)))
-        if layer.op not in COMBINING or own != [before] or shape != made:
+        if layer.op not in COMBINING or layer.mask or own != [before] or shape != made:
             raise Miss(f"layer {layer.name!r} does not follow {network.layers[before].name!r} in its loops")
         if mixes(network, v) and dense.groups > 1:
             raise Miss(f"layer {layer.name!r} needs the channels of all groups at once")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
-from simulator.execution.count.layer_facts import has_weights, is_depthwise
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, sees
 from simulator.execution.count.miss import Miss
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS, NORM_OPS
@@ -120,6 +120,26 @@ def cuts(extent: int, size: int) -> list[range]:
     [range(0, 2), range(2, 4), range(4, 5)]
     """
     return [range(first, min(first + size, extent)) for first in range(0, extent, size)]
+
+
+def key_blocks(layer: Layer, plan: LayerPlan) -> dict[range, list[range]]:
+    """Return, for each tile of rows of an attention, the blocks of the keys that some row of it sees.
+
+    Examples
+    --------
+    >>> from workloads import Builder, Mask
+    >>> b = Builder("one")
+    >>> _ = b.attention("mix", *(b.input(each, 5, 1, 8) for each in "qkv"), mask=Mask(behind=2))
+    >>> key_blocks(b.build().layers[0], LayerPlan("TB", "ring", (3, 1), slice=2))
+    {range(0, 3): [range(0, 2), range(2, 3)], range(3, 5): [range(1, 3), range(3, 5)]}
+    """
+    rows, found = sees(layer), {}
+    for tile in cuts(layer.height, plan.tile[0]):
+        seen = {key for row in tile for key in (rows[row].start, rows[row].stop)}
+        found[tile] = [
+            range(min(seen) + block.start, min(seen) + block.stop) for block in cuts(max(seen) - min(seen), plan.slice)
+        ]
+    return found
 
 
 def channel_steps(channels: int, plan: LayerPlan) -> tuple[int, list[range]]:

@@ -6,11 +6,12 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from simulator.execution.count.layer_facts import elements, has_weights, is_depthwise, size_bytes
+from simulator.execution.count.layer_facts import elements, has_weights, is_depthwise, sees, size_bytes
 from simulator.execution.layer.common.folded import Rows
 from simulator.execution.layer.common.plan import kind_of
-from simulator.execution.layer.common.statistics import normalized, statistics_of
+from simulator.execution.layer.common.statistics import HIDDEN, normalized, statistics_of
 from simulator.execution.layer.common.windows import Met, Windows, lines_of
+from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import ELEMENTWISE_OPS, NORM_OPS, WINDOW_OPS
 from workloads.network.network import Network
 
@@ -37,6 +38,9 @@ class Problem:
             u: rng.integers(1, 100, (batch, t.channels, t.height, t.width)) for u, t in zip(self.ids, self.tensors)
         }
         layer = self.layer
+        if layer.mask is not None and layer.op != "attention" and self.kind != "transposed":  # after scores
+            hidden = np.tile(~seen_keys(layer, range(layer.height)).T, (layer.in_channels // layer.keys, 1))
+            self.maps[self.ids[0]][:, hidden] = HIDDEN if layer.op == "softmax" else 0
         sizes = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
         self.weights = rng.integers(1, 9, sizes) if has_weights(layer) else np.zeros(0, dtype=np.int64)
         self.windows = Windows(lines_of(network, v))
@@ -74,6 +78,12 @@ class Problem:
             return flat[head * inner : (head + 1) * inner].T
         return flat[head * outer : (head + 1) * outer]
 
+    def hide(self, values: Values, down: range, keys: range | None = None) -> Values:
+        """Return scores of a head, samples x keys x rows x columns, 0 where a mask hides them; else all of them."""
+        if self.layer.mask is None or self.kind != "transposed":
+            return values
+        return values * seen_keys(self.layer, down, keys).T[:, :, None]
+
     def rows_of(self, place: int, sample: int, head: int) -> Values:
         """Return channels x positions of a head of keys (1) or values (2)."""
         flat = self.maps[self.ids[place]][sample].reshape(self.tensors[place].channels, -1)
@@ -107,7 +117,7 @@ class Problem:
         shape = (self.batch, layer.channels, layer.height, layer.width)
         if layer.op == "matmul":
             heads = [self._head(head) for head in range(layer.groups)]
-            return np.concatenate(heads, axis=1)
+            return np.concatenate([self.hide(each, range(layer.height)) for each in heads], axis=1)
         if layer.op == "rearrange":
             return self.elements()[:, self.origins()].reshape(shape)
         if layer.op in ELEMENTWISE_OPS:
@@ -124,6 +134,15 @@ class Problem:
         inner, first = self.layer.in_channels // self.layer.groups, self.maps[self.ids[0]]
         part = first[:, head * inner : (head + 1) * inner]
         return np.stack([np.tensordot(self.matrix(n, head), part[n], axes=1) for n in range(self.batch)])
+
+
+def seen_keys(layer: Layer, down: range, keys: range | None = None) -> Values:
+    """Return which of these keys the rows of a layer with a mask see: rows x keys, or one True without a mask."""
+    if layer.mask is None:
+        return np.ones(1, dtype=bool)
+    every = np.arange(layer.keys) if keys is None else np.arange(keys.start, keys.stop)
+    spans = np.array([(each.start, each.stop) for each in sees(layer)[down.start : down.stop]])
+    return (spans[:, :1] <= every) & (every < spans[:, 1:])
 
 
 def convolve(taps: Sequence[Sequence[Met]], values: Values, weights: Values, down: range, across: range) -> Values:

@@ -13,6 +13,7 @@ import numpy as np
 
 PRIME = 65521  #: the largest below 2**16
 POWERS = np.array([pow(3, i, PRIME) for i in range(128)])  #: of b = 3
+HIDDEN = -(10**6)  #: what stands where a mask hides a score: no part of a softmax, and 0 after it
 
 Values = np.ndarray  #: int64: samples x channels x rows x columns
 
@@ -34,7 +35,7 @@ def statistics_of(op: str, values: Values) -> Statistics:
     """
     if op == "softmax":
         most = values.max(axis=1, keepdims=True)
-        return Statistics(most, POWERS[most - values].sum(axis=1, keepdims=True) % PRIME)
+        return Statistics(most, _powers(most, values).sum(axis=1, keepdims=True) % PRIME)
     return Statistics(values.sum(axis=1, keepdims=True), (values**2).sum(axis=1, keepdims=True))
 
 
@@ -51,11 +52,15 @@ def together(op: str, one: Statistics, other: Statistics) -> Statistics:
     if op != "softmax":
         return Statistics(one.first + other.first, one.second + other.second)
     most = np.maximum(one.first, other.first)
-    powers = sum(each.second * POWERS[most - each.first] for each in (one, other))
+    powers = sum(each.second * _powers(most, each.first) for each in (one, other))
     return Statistics(most, powers % PRIME)
 
 
 def normalized(op: str, values: Values, statistics: Statistics) -> Values:
     """Return the outputs of some channels: each of its element and the statistics of all channels."""
     first, second = statistics
-    return POWERS[first - values] * second % PRIME if op == "softmax" else values * first - second
+    return _powers(first, values) * second % PRIME if op == "softmax" else values * first - second
+
+
+def _powers(most: Values, values: Values) -> Values:
+    return np.where(values == HIDDEN, 0, POWERS[np.where(values == HIDDEN, 0, most - values)])

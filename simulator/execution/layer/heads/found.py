@@ -56,6 +56,8 @@ def find_heads(network: Network, layers: Iterable[int]) -> Projected:
     makers = (*network.operands[scores], *network.operands[context][1:])
     if read or odd or sorted(makers) != sorted(left) or len(left) != 3 or first.groups != second.groups:
         raise Miss("no attention whose queries, keys and values are made here, and whose scores nothing else reads")
+    if not first.mask == network.layers[softmax].mask == second.mask:
+        raise Miss("scores, softmax and context hide different keys")
     heads = first.groups, second_heads(first), second_heads(second)
     made = [_projection(network, v, *each) for v, each in zip(makers, enumerate(heads))]
     if heads[1] != heads[2] or {each.source for each in made} & set(layers):

@@ -17,6 +17,7 @@ from simulator.execution.layer.heads.counted import count_heads
 from simulator.execution.layer.heads.found import Projected, find_heads, steps_of
 from simulator.execution.layer.heads.value import run_heads
 from simulator.execution.layer.scaled import FULL_WORK, WORK
+from simulator.execution.layer.small_layer import smaller_mask
 from simulator.execution.layer.smaller import Small, shrink_cut
 from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
@@ -67,13 +68,16 @@ def _small(part: Part, nest: Projected, plan: LayerPlan, word: int) -> tuple[Net
     channels |= width | {values.layer: widths[1] * groups, nest.context: widths[1] * heads}
     channels |= dict.fromkeys((nest.scores, *nest.inner), heads * positions)
 
+    mask = scores.mask and smaller_mask(scores.mask, positions - rows, step)
+
     def layer_of(v: int) -> Layer:
         old, first = network.layers[v], network.operands[v][0]
         is_product = v in (nest.scores, nest.context)
         return replace(
             old, height=heights[old.height], channels=channels[v], in_channels=channels[first],
             groups=heads if is_product else 1, operand_heads=groups if old.operand_heads else 0,
-            appended=v in part.outputs and v != nest.context,
+            appended=v in part.outputs and v != nest.context, keys=positions if old.mask else 0,
+            mask=old.mask and mask,
         )  # fmt: skip
 
     sources = [

@@ -15,6 +15,7 @@ from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.folded import plain
 from simulator.execution.layer.common.held import LOST
 from simulator.execution.layer.common.plan import LayerPlan, cuts
+from simulator.execution.layer.common.problem import seen_keys
 from simulator.execution.layer.heads.found import Projected, find_heads, steps_of
 from simulator.execution.layer.value.running import RESIDUES, begun, finished
 from workloads.network.network import Network
@@ -205,7 +206,8 @@ class _Sample:
         self.chip.copy(2 * scores.size)
         for v in (self.nest.scores, *self.nest.inner):
             self.made[v] += scores.size
-        found = finished(RESIDUES, begun(RESIDUES, scores, values.read(every)))
+        seen = seen_keys(self.part.network.layers[self.nest.scores], tile)
+        found = finished(RESIDUES, begun(RESIDUES, scores, values.read(every), seen))
         self.chip.hold_results(len(tile) * self.chip.rounded(found.shape[1]))
         self._store(self.nest.context, head, tile, found)
         self.chip.store(found.size)
@@ -221,5 +223,7 @@ class _Sample:
         for head, found in enumerate(np.split(self.stored[self.nest.context], len(parts[0]), axis=1)):
             of = head * len(parts[1]) // len(parts[0])
             scores = RESIDUES.score(parts[0][head] @ parts[1][of].T)
-            if (found != finished(RESIDUES, begun(RESIDUES, scores, parts[2][of]))).any():
+            layer = self.part.network.layers[self.nest.scores]
+            seen = seen_keys(layer, range(layer.height))
+            if (found != finished(RESIDUES, begun(RESIDUES, scores, parts[2][of], seen))).any():
                 raise Miss(f"head {head} of the context differs from the layers run one by one")

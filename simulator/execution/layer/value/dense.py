@@ -33,6 +33,7 @@ class Task:
     epilogue: Epilogue | None = None  #: what results pass through
     first: int = 0  #: channel of the layer that is output 0
     state: State | None = None  #: of a recurrent layer
+    hide: Callable[[Values, range, range], Values] | None = None  #: of scores, what a mask leaves of some rows and keys
 
     @property
     def outputs(self) -> int:
@@ -69,6 +70,7 @@ class Task:
         """Deliver results, or pass them through what follows."""
         if self.state is not None:
             self.state.write(samples, outputs, values[:, :, 0, 0])
+        values = values if self.hide is None else self.hide(values, tile[0], outputs)
         if self.epilogue is None:
             deliver(self.chip, self.output, (samples, outputs, *tile), values)
             return
@@ -146,7 +148,7 @@ def run_product(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -
             run = Task(
                 problem.windows, chip, problem.seen, values, np.arange(inputs), [range(inputs)],
                 [not first], Stationary(chip, matrix, problem.kind, there=problem.there),
-                output[sample : sample + 1, head * outputs : (head + 1) * outputs],
+                output[sample : sample + 1, head * outputs : (head + 1) * outputs], hide=problem.hide,
             )  # fmt: skip
             run_dense(run, plan)
 

@@ -47,10 +47,10 @@ class Running(NamedTuple):
     sums: Values  #: rows x channels
 
 
-def begun(numbers: Numbers, scores: Values, values: Values) -> Running:
-    """Return the statistics and sums of one block."""
-    most = scores.max(axis=1, keepdims=True)
-    powers = numbers.power(most - scores)
+def begun(numbers: Numbers, scores: Values, values: Values, seen: Values | bool = True) -> Running:
+    """Return the statistics and sums of one block; seen: which of the scores count."""
+    most = np.where(seen, scores, scores.min()).max(axis=1, keepdims=True)
+    powers = np.where(seen, numbers.power(np.maximum(most - scores, 0)), 0)
     return Running(most, numbers.reduce(powers.sum(axis=1, keepdims=True)), numbers.reduce(powers @ values))
 
 

@@ -15,6 +15,7 @@ from simulator.model.schemes.dealing import Deal
 from simulator.model.schemes.looped import loop_ways
 from simulator.technology import KiB, Technology
 from tests.helpers.parts import over_seeds
+from tests.helpers.random_attention import random_masked_attention
 from tests.helpers.random_epilogue import random_case
 from tests.helpers.random_layers import random_layer, random_norm, random_reduction
 from workloads import Builder
@@ -121,6 +122,11 @@ def test_layers_of_networks_run_alike_in_all_memories(name, batch):
 def test_random_layers_run_alike():
     for seed in range(800):
         check_random(seed)
+
+
+def test_random_attentions_with_masks_run_alike():
+    for seed in range(400):
+        check_random(seed, random_masked_attention)
 
 
 def test_random_softmax_and_norms_run_alike():

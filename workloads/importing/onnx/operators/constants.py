@@ -107,6 +107,11 @@ def _tile(arrays: list[Array], _: Mapping[str, Any]) -> Array:
     return np.tile(arrays[0], times)
 
 
+def _trilu(arrays: list[Array], attributes: Mapping[str, Any]) -> Array:
+    diagonal = int(arrays[1].reshape(-1)[0]) if len(arrays) > 1 else 0
+    return (np.triu if attributes.get("upper", 1) else np.tril)(arrays[0], diagonal)
+
+
 RULES: dict[str, Callable[[list[Array], Mapping[str, Any]], Any]] = {
     "Add": _pairwise(np.add), "Sub": _pairwise(np.subtract), "Mul": _pairwise(np.multiply), "Div": _divide,
     "Mod": _pairwise(np.mod), "Min": _pairwise(np.minimum), "Max": _pairwise(np.maximum),
@@ -118,5 +123,5 @@ RULES: dict[str, Callable[[list[Array], Mapping[str, Any]], Any]] = {
     "ReduceProd": _reduce(np.prod), "ReduceSum": _reduce(np.sum), "ReduceMax": _reduce(np.max),
     "ReduceMin": _reduce(np.min),
     "Where": lambda arrays, _: np.where(*arrays), "Range": _range, "Gather": _gather, "ConstantOfShape": _fill,
-    "Expand": _expand, "Tile": _tile,
+    "Expand": _expand, "Tile": _tile, "Trilu": _trilu,
 }  # fmt: skip

@@ -7,8 +7,11 @@ select_scatter, index_put).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from workloads.errors import NetworkError, one_line, shown
 
@@ -64,33 +67,93 @@ def _branch(program: Any, node: Any) -> Any:
     return node.args[1] if known else node.args[2]
 
 
-def _number(program: Any, node: Any) -> Any | None:
+def _number(program: Any, node: Any) -> bool | None:
     """What a node makes of constants and stored tensors alone, None where it takes inputs to know."""
-    import torch
+    found = Numbers(program).of(node)
+    return None if found is None else bool(found)
 
-    signature = program.graph_signature
-    stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
-    lifted = signature.inputs_to_lifted_tensor_constants
 
-    def value(each: Any) -> Any:
-        if not isinstance(each, torch.fx.Node):
-            return each
-        if each.op == "placeholder":
-            found = program.state_dict.get(stored.get(each.name, ""), program.constants.get(lifted.get(each.name, "")))
-            if found is None or found.is_meta:
-                raise LookupError(each.name)
-            return found.clone()
-        if each.op != "call_function" or not hasattr(each.target, "_schema"):
-            raise LookupError(each.name)
-        args, keywords = torch.utils._pytree.tree_map(value, (list(each.args), dict(each.kwargs)))
-        target: Any = each.target
-        return target(*args, **keywords)
+def operator_of(node: Any) -> str:
+    """Return the operator of a node without its library, "" where it is none of torch's."""
+    return str(node.target._schema.name).split("::")[-1].rstrip("_") if hasattr(node.target, "_schema") else ""
 
-    try:
-        with torch.no_grad():
-            return bool(value(node))
-    except Exception:  # whatever happens there: it is not known
-        return None
+
+class Numbers:
+    """What nodes make of constants and stored tensors alone, each run once.
+
+    maps: nodes that need inputs to know; most: elements of what a node makes, above which it is not run.
+    """
+
+    def __init__(self, program: Any, maps: Iterable[Any] = (), most: int | None = None) -> None:
+        signature = program.graph_signature
+        self.program, self.most = program, most
+        self.stored = {**signature.inputs_to_parameters, **signature.inputs_to_buffers}
+        self.lifted = signature.inputs_to_lifted_tensor_constants
+        self.found: dict[Any, Any] = {node: LookupError(node.name) for node in maps}
+
+    def of(self, given: Any) -> np.ndarray | None:
+        """Return the numbers of a node, or of a number; None where it takes inputs to know, or nothing is given."""
+        import torch
+
+        try:
+            with torch.no_grad():
+                value = self._value(given)
+            return None if value is None else np.asarray(value.float() if value.dtype == torch.bfloat16 else value)
+        except Exception:  # whatever happens there: it is not known
+            return None
+
+    def _value(self, given: Any) -> Any:
+        import torch
+
+        if not isinstance(given, torch.fx.Node):
+            return given if given is None else torch.as_tensor(given)
+        found = self._made(given)
+        if isinstance(found, LookupError):
+            raise found
+        return found
+
+    def _made(self, node: Any) -> Any:
+        """Run a node after those that it reads; a LookupError where one of them is not known."""
+        import torch
+
+        waiting = [node]
+        while waiting:
+            at = waiting[-1]
+            left = [each for each in at.all_input_nodes if each not in self.found]
+            if left and at.op != "placeholder":
+                waiting += left
+                continue
+            waiting.pop()
+            if any(isinstance(self.found[each], LookupError) for each in at.all_input_nodes):
+                self.found[at] = LookupError(at.name)
+                continue
+            try:
+                args, keywords = torch.utils._pytree.tree_map(self._read, (list(at.args), dict(at.kwargs)))
+                self.found[at] = self._placed(at) if at.op == "placeholder" else self._run(at, args, keywords)
+            except Exception:  # whatever happens there: it is not known
+                self.found[at] = LookupError(at.name)
+        return self.found[node]
+
+    def _read(self, each: Any) -> Any:
+        import torch
+
+        return self.found[each] if isinstance(each, torch.fx.Node) else each
+
+    def _placed(self, node: Any) -> Any:
+        name = self.stored.get(node.name, self.lifted.get(node.name, ""))
+        found = self.program.state_dict.get(name, self.program.constants.get(name))  # there: buffers that are not saved
+        if found is None or found.is_meta:
+            raise LookupError(name)
+        return found.clone()
+
+    def _run(self, node: Any, args: Any, keywords: Any) -> Any:
+        made = node.meta.get("val")
+        is_large = self.most is not None and hasattr(made, "numel") and made.numel() > self.most
+        if node.op != "call_function" or is_large:
+            raise LookupError(node.name)
+        if changed_by(node):
+            args, keywords = copy.deepcopy((args, keywords))
+        return node.target(*args, **keywords)
 
 
 def _replace(program: Any, graph: Any, node: Any, inner: Any, operands: Sequence[Any]) -> None:

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from operator import getitem
 from typing import Any
 
-from workloads.importing.torch.program.export import operator_name
+from workloads.importing.torch.export import operator_name
 
 LAYERS = {"gru_cell": "gru", "lstm_cell": "lstm", "rnn_tanh_cell": "rnn_tanh", "rnn_relu_cell": "rnn_relu"}
 
