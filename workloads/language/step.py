@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.language.decoder import Decoder, DecoderLayer
+from workloads.language.tensor_parallel import share_of, summed
 from workloads.network.builder import Builder
 from workloads.network.layers.layer import Layer, Note
 from workloads.network.network import Network
@@ -20,7 +21,8 @@ from workloads.network.network import Network
 Phase = Literal["prefill", "decode"]
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
-OPTIONS = ("phase", "length", "past", "layers", "experts")
+MAX_CHIPS = 2**10  #: our choice, far above any
+OPTIONS = ("phase", "length", "past", "layers", "chips", "experts")
 
 
 def step(
@@ -30,13 +32,14 @@ def step(
     length: int | None = None,
     past: int | Sequence[int] | None = None,
     layers: int | None = None,
+    chips: int | None = None,
     experts: int | None = None,
 ) -> Network:
     """Return a step of a model.
 
     past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
-    layers: the first so many alone, without norm and head at the end. experts: how many of a layer are in use, as
-    expected unless told.
+    layers: the first so many alone, without norm and head at the end. chips: the share of one of so many (see
+    tensor_parallel.py). experts: how many of a layer are in use, as expected unless told.
     """
     if phase not in get_args(Phase):
         raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
@@ -49,7 +52,13 @@ def step(
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
-    said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
+    options = (("layers", layers), ("chips", chips), ("experts", experts))
+    said += [f"{what}{value}" for what, value in options if value is not None]
+    number = option(name, "chips", chips, 1, MAX_CHIPS, 1)
+    try:
+        model = share_of(model, number)
+    except NetworkError as error:
+        raise NetworkError(f"network {name!r} {error}") from None
     b = Builder("_".join([name, *said]))
     x = b.input("tokens", new * len(before), 1, model.width)
     for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
@@ -60,7 +69,7 @@ def step(
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before)))
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before), number))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -90,12 +99,15 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
     )  # fmt: skip
 
 
-def _notes(model: Decoder, layers: int | None, sequences: int) -> tuple[Note, ...]:
-    """Return notes of how many sequences there are, and how often the first layers make up the model, if they do."""
+def _notes(model: Decoder, layers: int | None, sequences: int, chips: int) -> tuple[Note, ...]:
+    """Return notes of sequences and chips, and how often the first layers make up the model, if they do."""
     found = [Note("tokens", str(sequences), "sequences")] if sequences > 1 else []
     times, rest = divmod(len(model.layers), layers or 1)
     if layers is not None and not rest and model.layers == model.layers[:layers] * times:
         found.append(Note("layers", str(times), "part"))
+    if chips > 1:
+        found += summed(model.layers[:layers], chips)
+        found += [Note("head", "columns", "all-gather")] * (layers is None)
     return tuple(found)
 
 

@@ -203,7 +203,7 @@ def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts)
     if length % count or (past and count > 1):
         rule = f"it must be at most the chunk of {mixer.chunk} positions" + ("" if past else ", or a multiple of it")
         raise NetworkError(f"layer {name!r} has {length} new tokens in a state space; {rule}")
-    gate, step = b.fc(f"{name}_gate", y, width), b.fc(f"{name}_step", y, mixer.heads)
+    gate, step = b.fc(f"{name}_z", y, width), b.fc(f"{name}_step", y, mixer.heads)
     parts = {
         part: _convolved(b, mixer, f"{name}_{part}", y, channels, past)
         for part, channels in (("x", width), ("b", groups * mixer.state), ("c", groups * mixer.state))

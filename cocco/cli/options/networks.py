@@ -21,6 +21,7 @@ STEP_OPTIONS = (
     "length",
     "past",
     "layers",
+    "chips",
     "attention",
 )  #: options of networks: all but the last of language models
 

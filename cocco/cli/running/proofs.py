@@ -23,6 +23,8 @@ def proof(options: Namespace, network: str, result: Result, path: Path) -> str:
         words += ["--hardware", options.hardware_file]
     if options.logic is not None:
         words += ["--logic", options.logic]
+    if options.link is not None:
+        words += ["--link", f"{options.link:g}GB/s"]
     defaults = {name: getattr(DEFAULTS, name) for name in MACHINE} | {"tile_rule": "exact", "mapper": MAPPER}
     for name, default in defaults.items():
         if (value := getattr(options, name)) != default:
