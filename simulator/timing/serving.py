@@ -7,6 +7,7 @@ once: speculation; then tokens are those computed, whether they are accepted or 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
@@ -81,6 +82,13 @@ class Serving:
         """Return the same for so many times the layers, one after the other."""
         return replace(self, times=None, **{name: times * getattr(self, name) for name in GROWING})
 
+    @staticmethod
+    def in_turn(chunks: Sequence[Serving]) -> Serving:
+        """Return the same for a prompt in chunks, one after the other, in one memory."""
+        last, summed = chunks[-1], {name: sum(getattr(each, name) for each in chunks) for name in GROWING}
+        kept = {name: max(getattr(each, name) for each in chunks) for name in ("cache_bytes", "weight_bytes")}
+        return replace(last, new_tokens=sum(each.new_tokens for each in chunks), **summed | kept)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data, with the figures of the whole model where the step is a part of it."""
         found = asdict(self) | {
@@ -106,7 +114,7 @@ def serving_of(
     rows = next((tensor for tensor in network.inputs if tensor.kind != "cache"), None)
     if rows is None or not (caches or appended):
         return None
-    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences")}
+    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences", "chunk")}
     sequences = told.get("sequences", 1)
     new = rows.height * rows.width // sequences
     read_by = [{network.layers[v].op for v in readers} for readers in network.consumers]
@@ -121,7 +129,7 @@ def serving_of(
     joules = energy_pj * 1e-12 + crossing * chip.technology.link_pj_per_byte * 1e-12 + static_mw * 1e-3 * link
     weights = sum(-(-layer.parameters * layer.bits.weights // 8) for layer in network.layers)
     return Serving(
-        not caches or (new > 1 and network.layers[-1].height == 1),
+        not caches or "chunk" in told or (new > 1 and network.layers[-1].height == 1),
         new,
         chip.batch * sequences,
         cycles * second + link,

@@ -48,7 +48,8 @@ def step(
     given = tuple(past) if isinstance(past, Sequence) and not isinstance(past, str) else (past,)
     before = [option(name, "past", each, 0, MAX_LENGTH, PAST if is_decode else 0) for each in given]
     if not before or (len(before) > 1 and not is_decode):
-        raise NetworkError(f"network {name!r} has past {shown(past)}; several sequences are for the phase decode")
+        rule = "several sequences are for the phase decode, and the chunks of a prompt for explore"
+        raise NetworkError(f"network {name!r} has past {shown(past)}; {rule}")
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
@@ -69,7 +70,7 @@ def step(
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before), number))
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, before, is_decode, number))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -99,12 +100,14 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
     )  # fmt: skip
 
 
-def _notes(model: Decoder, layers: int | None, sequences: int, chips: int) -> tuple[Note, ...]:
-    """Return notes of sequences and chips, and how often the first layers make up the model, if they do."""
-    found = [Note("tokens", str(sequences), "sequences")] if sequences > 1 else []
+def _notes(model: Decoder, layers: int | None, pasts: list[int], is_decode: bool, chips: int) -> tuple[Note, ...]:
+    """Return notes of sequences, chunks and chips, and how often the first layers make up the model, if they do."""
+    found = [Note("tokens", str(len(pasts)), "sequences")] if len(pasts) > 1 else []
     times, rest = divmod(len(model.layers), layers or 1)
     if layers is not None and not rest and model.layers == model.layers[:layers] * times:
         found.append(Note("layers", str(times), "part"))
+    if pasts[0] and not is_decode:
+        found.append(Note("tokens", str(pasts[0]), "chunk"))
     if chips > 1:
         found += summed(model.layers[:layers], chips)
         found += [Note("head", "columns", "all-gather")] * (layers is None)
