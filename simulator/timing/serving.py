@@ -114,13 +114,13 @@ def serving_of(
     rows = next((tensor for tensor in network.inputs if tensor.kind != "cache"), None)
     if rows is None or not (caches or appended):
         return None
-    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences", "chunk")}
+    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences", "chunk", "prefix")}
     sequences = told.get("sequences", 1)
     new = rows.height * rows.width // sequences
     read_by = [{network.layers[v].op for v in readers} for readers in network.consumers]
     made = {i for i in appended if network.layers[i].op == "fc"}
     grown = [i for i in (*caches, *made) if PRODUCT_OPS & read_by[i]]
-    before = max((network.tensors[i].height for i in grown if i in caches), default=0)
+    before = told.get("prefix", max((network.tensors[i].height for i in grown if i in caches), default=0))
     held = sum(network.tensors[i].size_bytes for i in caches if "add" not in read_by[i])  # a state is replaced
     second, dram = 1e-9 / chip.technology.clock_ghz, chip.dram_bytes_per_cycle
     chips, crossing = chips_of(network), chip.batch * link_bytes(network)

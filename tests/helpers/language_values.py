@@ -81,7 +81,10 @@ def _computed(
     if layer.op == "softmax":
         heads = _heads(network, layer.inputs[0])
         parts = np.exp(operands[0].reshape(len(operands[0]), heads, -1))
+        values[f"sums of {layer.name}"] = parts.sum(-1)
         return (parts / parts.sum(-1, keepdims=True)).reshape(len(parts), -1)
+    if layer.name.endswith("_merged"):
+        return _merged(layer.name.split("_")[0], operands, values)
     if layer.op == "layernorm":
         is_grouped = layer.name.endswith("_norm") and "_gated" in layer.inputs[0]
         parts = operands[0].reshape(len(operands[0]), groups if is_grouped else 1, -1)
@@ -130,6 +133,14 @@ def _product(layer: Layer, left: Map, right: Map) -> Map:
     rights = np.repeat(right.reshape(len(right), own, -1), heads // own, 1)
     found = np.einsum("lhd,mhd->lhm" if is_turned else "lhm,mhd->lhd", lefts, rights)
     return found.reshape(len(left), -1)
+
+
+def _merged(at: str, contexts: list[Map], values: Values) -> Map:
+    """Return contexts of a prefix and of each sequence's own rows, as one softmax over both makes them."""
+    own = [name for name in values if name.startswith(f"sums of {at}_s") and name.endswith("_softmax")]
+    sums = [values[f"sums of {at}_prefix_softmax"], np.concatenate([values[name] for name in own])]
+    wide = [np.repeat(each, contexts[0].shape[1] // each.shape[1], 1) for each in sums]
+    return (contexts[0] * wide[0] + contexts[1] * wide[1]) / (wide[0] + wide[1])
 
 
 def _sliced(network: Network, layer: Layer, x: Map) -> Map:

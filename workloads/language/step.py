@@ -22,7 +22,7 @@ Phase = Literal["prefill", "decode"]
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
 MAX_CHIPS = 2**10  #: our choice, far above any
-OPTIONS = ("phase", "length", "past", "layers", "chips", "experts")
+OPTIONS = ("phase", "length", "past", "layers", "chips", "prefix", "experts")
 
 
 def step(
@@ -33,13 +33,15 @@ def step(
     past: int | Sequence[int] | None = None,
     layers: int | None = None,
     chips: int | None = None,
+    prefix: int | None = None,
     experts: int | None = None,
 ) -> Network:
     """Return a step of a model.
 
     past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
     layers: the first so many alone, without norm and head at the end. chips: the share of one of so many (see
-    tensor_parallel.py). experts: how many of a layer are in use, as expected unless told.
+    tensor_parallel.py). prefix: how many first rows of the cache several sequences share, read once for all. experts:
+    how many of a layer are in use, as expected unless told.
     """
     if phase not in get_args(Phase):
         raise NetworkError(f"network {name!r} has phase {shown(phase)}; it must be {' or '.join(get_args(Phase))}")
@@ -50,10 +52,13 @@ def step(
     if not before or (len(before) > 1 and not is_decode):
         rule = "several sequences are for the phase decode, and the chunks of a prompt for explore"
         raise NetworkError(f"network {name!r} has past {shown(past)}; {rule}")
+    shared = option(name, "prefix", prefix, 0, min(before), 0)
+    if shared and len(before) == 1:
+        raise NetworkError(f"network {name!r} has prefix {shared} and one sequence; several in past share one")
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
-    options = (("layers", layers), ("chips", chips), ("experts", experts))
+    options = (("layers", layers), ("chips", chips), ("prefix", prefix), ("experts", experts))
     said += [f"{what}{value}" for what, value in options if value is not None]
     number = option(name, "chips", chips, 1, MAX_CHIPS, 1)
     try:
@@ -63,14 +68,14 @@ def step(
     b = Builder("_".join([name, *said]))
     x = b.input("tokens", new * len(before), 1, model.width)
     for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
-        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after)
+        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after, shared)
     if layers is None:
         x = b.layernorm("norm", x)
         if is_decode:
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, before, is_decode, number))
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, before, is_decode, number, shared))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -100,12 +105,16 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
     )  # fmt: skip
 
 
-def _notes(model: Decoder, layers: int | None, pasts: list[int], is_decode: bool, chips: int) -> tuple[Note, ...]:
+def _notes(
+    model: Decoder, layers: int | None, pasts: list[int], is_decode: bool, chips: int, prefix: int
+) -> tuple[Note, ...]:
     """Return notes of sequences, chunks and chips, and how often the first layers make up the model, if they do."""
     found = [Note("tokens", str(len(pasts)), "sequences")] if len(pasts) > 1 else []
     times, rest = divmod(len(model.layers), layers or 1)
     if layers is not None and not rest and model.layers == model.layers[:layers] * times:
         found.append(Note("layers", str(times), "part"))
+    if prefix:
+        found.append(Note("tokens", str(max(pasts)), "prefix"))
     if pasts[0] and not is_decode:
         found.append(Note("tokens", str(pasts[0]), "chunk"))
     if chips > 1:

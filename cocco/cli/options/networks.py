@@ -25,6 +25,7 @@ STEP_OPTIONS = (
     "past",
     "layers",
     "chips",
+    "prefix",
     "attention",
 )  #: options of networks: all but the last of language models
 

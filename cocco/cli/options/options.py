@@ -77,6 +77,10 @@ def add_language(parser: Parser) -> None:
         metavar="N[,N...]",
         help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
     )
+    group.add_argument(
+        "--prefix", type=values.count, metavar="N",
+        help="of several sequences: the first N tokens in the cache are the same, and read once for all",
+    )  # fmt: skip
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     group.add_argument(
         "--chips", type=values.count, metavar="N",

@@ -108,6 +108,15 @@ def test_a_schedule_is_of_the_step_that_is_asked_for():
     assert len(found["order"]) == 1 + 11 and found["network"] == "gpt2_length16_layers1_blocks"
 
 
+def test_a_prefix_that_sequences_share():
+    asked = ("evaluate", "gpt2", "--phase", "decode", "--past", "24,40", "--layers", 1, "--partition", "layerwise",
+             "--shared-buffer", "1MB")  # fmt: skip
+    found = answer(cocco(*asked, "--prefix", 16, "--verify", "--json"))
+    assert found["verified"] and found["network"] == "gpt2_decode_past24-40_layers1_prefix16"
+    assert found["serving"]["cache_bytes"] == 2 * 768 * (16 + 9 + 25) and found["serving"]["positions"] == 41
+    assert_malformed(cocco(*asked, "--prefix", 25), ["prefix 25", "from 0 to 24"])
+
+
 def test_the_share_of_a_chip_and_all_of_them(tmp_path):
     """Two chips: half the heads and columns; 2 maps of 768, 1/2 (4 + 1) bytes of each leave a chip, at 0.1 GB/s."""
     asked = ("gpt2", "--phase", "decode", "--past", 24, "--layers", 1, "--chips", 2, "--link", "0.1GB/s")
