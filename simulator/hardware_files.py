@@ -71,6 +71,8 @@ WORDS = {
     "dram_channels": "channels of the chip, which all cores share; dram_bytes_per_cycle is not used then",
     "channel_gb_per_s": "10^9 bytes per second of a channel",
     "clock": "[GHz, V] of all clocks, of which clock_ghz is one; energy of logic and SRAM follows the voltage",
+    "link_gb_per_s": "10^9 bytes per second from a chip to others, and as many back (docs/language-models.md)",
+    "link_pj_per_byte": "pJ per byte that leaves a chip and enters another",
     "sram_bytes_per_cycle": "bytes per cycle of the port of a buffer, read or written; else what logic says",
 }  #: by key: unit, meaning, source
 

@@ -29,6 +29,9 @@ SRAM_ROOT_PJ_PER_BYTE = 0.6  #: our choice: energy grows with the side length of
 OPERATION_PJ = 0.31  #: our choice: fitted to Cocco's Tables 1 and 2; stands for MAC, PE-local buffers and control
 CROSSBAR_PJ_PER_BYTE = 3.2  #: our choice: one hop of the core-to-core crossbar (Cocco, Sec. 5.4.2 gives no number)
 CROSSBAR_BYTES_PER_CYCLE = 32  #: our choice: a port of 256 bits to each core, twice what DRAM has
+LINK_GB_PER_S = 64.0  #: of a chip to others, in each direction: PCI Express 5.0 with 16 lanes of 32 Gb/s
+#: 5.5 pJ/bit, a 112 Gb/s SerDes where NVIDIA compares it with its NVLink-C2C of 1.3, not read at its source
+LINK_PJ_PER_BYTE = 44.0
 SRAM_MM2_PER_MB = 1.2  #: at 12 nm (Cocco, Fig. 2)
 MAC_PJ = 0.06  #: our choice: 8-bit multiply and add, 0.23 pJ at 45 nm (Horowitz, ISSCC 2014), a quarter at 12 nm
 REGISTER_PJ_PER_BYTE = 0.03  #: our choice: a latch; with MAC_PJ and PE-local buffers it comes near OPERATION_PJ
@@ -106,7 +109,8 @@ MOST_CYCLES = 10_000  #: our choice: in as many DRAM moves whole bytes; exact fo
 
 NUMBERS = (
     "dram_pj_per_byte", "clock_ghz", "sram_base_pj_per_byte", "sram_root_pj_per_byte", "operation_pj",
-    "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw", "channel_gb_per_s",
+    "crossbar_pj_per_byte", "sram_mm2_per_mb", "dram_background_mw", "channel_gb_per_s", "link_gb_per_s",
+    "link_pj_per_byte",
 )  # fmt: skip  #: the fields that may be any number from 0
 COUNTS = (
     "dram_bytes_per_cycle", "crossbar_bytes_per_cycle", "pe_rows", "pe_columns", "pe_inputs", "pe_outputs",
@@ -177,7 +181,7 @@ class OnChip(NamedTuple):
     idle: float
 
 
-#: fields left out where they are unset
+#: fields left out where they are as by default
 UNSAID = (
     "activation_sram",
     "weight_sram",
@@ -188,6 +192,8 @@ UNSAID = (
     "logic",
     "sram_bytes_per_cycle",
     "clock",
+    "link_gb_per_s",
+    "link_pj_per_byte",
 )
 Buffer = Literal["activation", "weight"]
 
@@ -239,6 +245,8 @@ class Technology:
     logic: Logic | None = None  #: what cores, MACs and interfaces take; None: nothing is said of it
     sram_bytes_per_cycle: int | None = None  #: of the port of each buffer of a core; None: as many as `logic` says
     clock: tuple[Clock, ...] = ()  #: GHz, V: `clock_ghz` is one of them; without any, energy does not know the clock
+    link_gb_per_s: float = LINK_GB_PER_S  #: of one of several chips, out and as much in, 10^9 bytes
+    link_pj_per_byte: float = LINK_PJ_PER_BYTE  #: that leaves a chip and enters another
 
     def __post_init__(self) -> None:
         for name in NUMBERS:
@@ -251,6 +259,8 @@ class Technology:
             check_count(f"technology.{name}", getattr(self, name), MAX_WIDTH)
         if not self.clock_ghz >= MIN_CLOCK_GHZ:
             raise ValueError(f"technology.clock_ghz must be at least {MIN_CLOCK_GHZ:g}, got {self.clock_ghz!r}")
+        if not self.link_gb_per_s > 0:
+            raise ValueError(f"technology.link_gb_per_s must be above 0, got {self.link_gb_per_s!r}")
         tiles = tuple(self.tiles) if isinstance(self.tiles, Iterable) else ()
         if not 1 <= len(tiles) <= MAX_TILES:
             raise ValueError(f"technology.tiles must be a list of 1 to {MAX_TILES} sizes, got {self.tiles!r}")
@@ -341,11 +351,11 @@ class Technology:
         return self.activation_sram is not None or self.weight_sram is not None
 
     def to_json(self) -> dict[str, Any]:
-        """Return plain data, without the fields of tables and DRAM that are not set."""
+        """Return plain data, without the fields of UNSAID that are as by default."""
         content = {name: value for name, value in asdict(self).items() if name not in UNSAID}
         for name in UNSAID:
             value = getattr(self, name)
-            if value:
+            if value != getattr(Technology, name):
                 content[name] = value.to_json() if isinstance(value, Sram | Logic) else value
         return content
 

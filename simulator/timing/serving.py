@@ -7,19 +7,25 @@ once: speculation; then tokens are those computed, whether they are accepted or 
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from simulator.accelerator import Accelerator
+from simulator.timing.link import chips_of, link_bytes
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
 
-Bound = Literal["compute", "capacity", "bandwidth"]
+Bound = Literal["compute", "capacity", "bandwidth", "link"]
 
 
 @dataclass(frozen=True)
 class Serving:
     """What a step means to its users; seconds as executed, of the whole batch.
+
+    Of several chips, joules and bytes are those of all, and seconds those of each, for all run alike. What crosses the
+    link between them is added to what they take: nothing is computed meanwhile (our choice), and messages have no
+    latency of their own.
 
     Examples
     --------
@@ -42,6 +48,11 @@ class Serving:
     dram_seconds: float
     least_dram_seconds: float  #: if weights, inputs and outputs crossed once
     times: int | None = None  #: how often the layers of the step make up the whole model, where they are a part of it
+    chips: int = 1
+    weight_bytes: int = 0  #: that lie in memory, those of experts that are not in use among them
+    dram_bytes: int = 0  #: that cross between DRAM and chip
+    link_bytes: int = 0  #: that leave one chip for others, and as many enter it
+    link_seconds: float = 0.0
 
     @property
     def tokens_per_s(self) -> float:
@@ -55,7 +66,9 @@ class Serving:
 
     @property
     def bound(self) -> Bound:
-        """What takes longest: computing, or DRAM; with room for everything on chip DRAM might not (capacity)."""
+        """What takes longest: computing, link or DRAM; with room for everything on chip DRAM might not (capacity)."""
+        if self.link_seconds > max(self.compute_seconds, self.dram_seconds):
+            return "link"
         if self.compute_seconds >= self.dram_seconds:
             return "compute"
         return "capacity" if self.least_dram_seconds < self.compute_seconds else "bandwidth"
@@ -67,12 +80,14 @@ class Serving:
 
     def scaled(self, times: int) -> Serving:
         """Return the same for so many times the layers, one after the other."""
-        seconds = (self.seconds, self.joules, self.compute_seconds, self.dram_seconds, self.least_dram_seconds)
-        scaled, joules, compute, dram, least = (times * each for each in seconds)
-        return Serving(
-            self.is_prompt, self.new_tokens, self.sequences, scaled, joules, times * self.cache_bytes, self.positions,
-            compute, dram, least,
-        )  # fmt: skip
+        return replace(self, times=None, **{name: times * getattr(self, name) for name in GROWING})
+
+    @staticmethod
+    def in_turn(chunks: Sequence[Serving]) -> Serving:
+        """Return the same for a prompt in chunks, one after the other, in one memory."""
+        last, summed = chunks[-1], {name: sum(getattr(each, name) for each in chunks) for name in GROWING}
+        kept = {name: max(getattr(each, name) for each in chunks) for name in ("cache_bytes", "weight_bytes")}
+        return replace(last, new_tokens=sum(each.new_tokens for each in chunks), **summed | kept)
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, with the figures of the whole model where the step is a part of it."""
@@ -80,6 +95,13 @@ class Serving:
             "tokens_per_s": self.tokens_per_s, "joules_per_token": self.joules_per_token, "bound": self.bound,
         }  # fmt: skip
         return found | ({} if self.times is None else {"whole_model": self.whole.to_json()})
+
+
+#: what grows with the number of layers
+GROWING = (
+    "seconds", "joules", "cache_bytes", "compute_seconds", "dram_seconds", "least_dram_seconds", "weight_bytes",
+    "dram_bytes", "link_bytes", "link_seconds",
+)  # fmt: skip
 
 
 def serving_of(
@@ -92,25 +114,35 @@ def serving_of(
     rows = next((tensor for tensor in network.inputs if tensor.kind != "cache"), None)
     if rows is None or not (caches or appended):
         return None
-    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences")}
+    told = {note.how: int(note.op) for note in network.notes if note.how in ("part", "sequences", "chunk", "prefix")}
     sequences = told.get("sequences", 1)
     new = rows.height * rows.width // sequences
     read_by = [{network.layers[v].op for v in readers} for readers in network.consumers]
     made = {i for i in appended if network.layers[i].op == "fc"}
     grown = [i for i in (*caches, *made) if PRODUCT_OPS & read_by[i]]
-    before = max((network.tensors[i].height for i in grown if i in caches), default=0)
+    before = told.get("prefix", max((network.tensors[i].height for i in grown if i in caches), default=0))
     held = sum(network.tensors[i].size_bytes for i in caches if "add" not in read_by[i])  # a state is replaced
     second, dram = 1e-9 / chip.technology.clock_ghz, chip.dram_bytes_per_cycle
+    chips, crossing = chips_of(network), chip.batch * link_bytes(network)
+    link = crossing / chip.technology.link_gb_per_s * 1e-9
+    static_mw = chip.leakage_mw + chip.logic_mw + chip.technology.dram_background_mw
+    joules = energy_pj * 1e-12 + crossing * chip.technology.link_pj_per_byte * 1e-12 + static_mw * 1e-3 * link
+    weights = sum(-(-layer.parameters * layer.bits.weights // 8) for layer in network.layers)
     return Serving(
-        not caches or (new > 1 and network.layers[-1].height == 1),
+        not caches or "chunk" in told or (new > 1 and network.layers[-1].height == 1),
         new,
         chip.batch * sequences,
-        cycles * second,
-        energy_pj * 1e-12,
-        chip.batch * (held + sum(network.layers[i].size_bytes for i in appended)),
+        cycles * second + link,
+        chips * joules,
+        chips * chip.batch * (held + sum(network.layers[i].size_bytes for i in appended)),
         before + new if grown else 0,
         compute_cycles * second,
         ema_bytes / dram * second,
         least_bytes / dram * second,
         told.get("part"),
+        chips,
+        chips * weights,
+        chips * int(ema_bytes),
+        crossing,
+        link,
     )

@@ -29,7 +29,12 @@ HOW = {
     "in blocks": "an attention in one layer, which passes by keys and values in blocks (rewriting/in_blocks.py)",
     "in layers": "an attention that stays as it is where others are in blocks, and why",
     "sequences": "so many of them, of unequal lengths, one below the other: weights are loaded once for all",
+    "prefix": "rows of the longest of several sequences, whose first ones are one cache: it is read once for all",
+    "chunk": "rows of a prompt, after so many of it that are in the cache",
     "part": "the first layers of a language model, which has them so often; its norm and head are left out",
+    "chips": "so many of them, each with a share of heads and columns: this network is the share of one",
+    "all-reduce": "what they read, but the last operand of a sum, is a partial sum, which all chips add up",
+    "all-gather": "each chip has so many columns of it, and gets those of the others",
     "advice": "what may be meant instead",
 }
 

@@ -13,6 +13,7 @@ from typing import Literal, get_args
 
 from workloads.errors import NetworkError, shown
 from workloads.language.decoder import Decoder, DecoderLayer
+from workloads.language.tensor_parallel import share_of, summed
 from workloads.network.builder import Builder
 from workloads.network.layers.layer import Layer, Note
 from workloads.network.network import Network
@@ -21,7 +22,8 @@ Phase = Literal["prefill", "decode"]
 Masks = Literal["none", "model"]  #: attention in full, or by the causal mask and the windows of the model
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
-OPTIONS = ("phase", "length", "past", "layers", "masks", "experts")
+MAX_CHIPS = 2**10  #: our choice, far above any
+OPTIONS = ("phase", "length", "past", "layers", "masks", "chips", "prefix", "experts")
 
 
 def step(
@@ -31,14 +33,18 @@ def step(
     length: int | None = None,
     past: int | Sequence[int] | None = None,
     layers: int | None = None,
+    chips: int | None = None,
+    prefix: int | None = None,
     experts: int | None = None,
     masks: Masks = "none",
 ) -> Network:
     """Return a step of a model.
 
     past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
-    layers: the first so many alone, without norm and head at the end. experts: how many of a layer are in use, as
-    expected unless told. masks: whether a token's scores are those of the tokens that it sees, or all of them.
+    layers: the first so many alone, without norm and head at the end. chips: the share of one of so many (see
+    tensor_parallel.py). prefix: how many first rows of the cache several sequences share, read once for all. experts:
+    how many of a layer are in use, as expected unless told. masks: whether a token's scores are those of the tokens
+    that it sees, or all of them.
     """
     if masks not in get_args(Masks):
         raise NetworkError(f"network {name!r} has masks {shown(masks)}; it must be {' or '.join(get_args(Masks))}")
@@ -49,23 +55,33 @@ def step(
     given = tuple(past) if isinstance(past, Sequence) and not isinstance(past, str) else (past,)
     before = [option(name, "past", each, 0, MAX_LENGTH, PAST if is_decode else 0) for each in given]
     if not before or (len(before) > 1 and not is_decode):
-        raise NetworkError(f"network {name!r} has past {shown(past)}; several sequences are for the phase decode")
+        rule = "several sequences are for the phase decode, and the chunks of a prompt for explore"
+        raise NetworkError(f"network {name!r} has past {shown(past)}; {rule}")
+    shared = option(name, "prefix", prefix, 0, min(before), 0)
+    if shared and len(before) == 1:
+        raise NetworkError(f"network {name!r} has prefix {shared} and one sequence; several in past share one")
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
-    said += [f"layers{layers}"] * (layers is not None) + [f"experts{experts}"] * (experts is not None)
+    options = (("layers", layers), ("chips", chips), ("prefix", prefix), ("experts", experts))
+    said += [f"{what}{value}" for what, value in options if value is not None]
+    number = option(name, "chips", chips, 1, MAX_CHIPS, 1)
+    try:
+        model = share_of(model, number)
+    except NetworkError as error:
+        raise NetworkError(f"network {name!r} {error}") from None
     is_masked = masks == "model" and new > 1
     b = Builder("_".join([name, *said, *["masked"] * is_masked]))
     x = b.input("tokens", new * len(before), 1, model.width)
     for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
-        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after, is_masked)
+        x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after, is_masked, shared)
     if layers is None:
         x = b.layernorm("norm", x)
         if is_decode:
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, len(before)))
+    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, before, is_decode, number, shared))
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))
@@ -95,12 +111,21 @@ def _used(name: str, model: Decoder, used: int | None) -> tuple[DecoderLayer, ..
     )  # fmt: skip
 
 
-def _notes(model: Decoder, layers: int | None, sequences: int) -> tuple[Note, ...]:
-    """Return notes of how many sequences there are, and how often the first layers make up the model, if they do."""
-    found = [Note("tokens", str(sequences), "sequences")] if sequences > 1 else []
+def _notes(
+    model: Decoder, layers: int | None, pasts: list[int], is_decode: bool, chips: int, prefix: int
+) -> tuple[Note, ...]:
+    """Return notes of sequences, chunks and chips, and how often the first layers make up the model, if they do."""
+    found = [Note("tokens", str(len(pasts)), "sequences")] if len(pasts) > 1 else []
     times, rest = divmod(len(model.layers), layers or 1)
     if layers is not None and not rest and model.layers == model.layers[:layers] * times:
         found.append(Note("layers", str(times), "part"))
+    if prefix:
+        found.append(Note("tokens", str(max(pasts)), "prefix"))
+    if pasts[0] and not is_decode:
+        found.append(Note("tokens", str(pasts[0]), "chunk"))
+    if chips > 1:
+        found += summed(model.layers[:layers], chips)
+        found += [Note("head", "columns", "all-gather")] * (layers is None)
     return tuple(found)
 
 

@@ -308,13 +308,15 @@ class Builder(Written):
         past: int | Sequence[int] = 0,
         norms_after: bool = False,
         masks: bool = False,
+        prefix: int = 0,
     ) -> str:
         """Add a layer of a language model: norm, mixer and residual sum, then norm, feed-forward part and residual sum.
 
         mixer: SelfAttention, LatentAttention or StateSpace, what mixes positions. past: rows of its cache, model inputs
         `name`_k_cache and so on; what the step makes of it is appended. Several pasts: sequences of unequal lengths,
-        whose equally many rows stand one below the other in `source`. norms_after: norms in front of the sums too.
-        masks: a row sees the rows before it and itself, as far as the window reaches; else all rows.
+        whose equally many rows stand one below the other in `source`; prefix: how many first rows of their pasts they
+        share, `name`_k_prefix and so on. norms_after: norms in front of the sums too. masks: a row sees the rows before
+        it and itself, as far as the window reaches; else all rows.
         Returns the name of the last sum; raises NetworkError where a part does not fit the width of `source`.
 
         Examples
@@ -328,7 +330,10 @@ class Builder(Written):
         pasts = (past,) if isinstance(past, int) else tuple(past)
         if not pasts or self.shape(source)[0] % len(pasts):
             raise NetworkError(f"layer {name!r} has {len(pasts)} pasts; they must divide the rows of {source!r}")
-        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after, masks)
+        if not 0 <= prefix <= min(pasts) or (prefix and len(pasts) == 1):
+            rule = "it must be at most each of several pasts"
+            raise NetworkError(f"layer {name!r} has prefix {shown(prefix)} and past {shown(past)}; {rule}")
+        return add_decoder_layer(self, name, source, mixer, feed_forward, pasts, norms_after, masks, prefix)
 
     def concat(self, name: str, inputs: Sequence[str]) -> str:
         """Add a concatenation by channel; whether it is a layer follows from its readers."""

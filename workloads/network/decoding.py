@@ -8,7 +8,7 @@ token.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -114,15 +114,17 @@ class FeedForward:
 
 Mixer = SelfAttention | LatentAttention | StateSpace
 Pasts = Sequence[int]  #: rows of the cache of each sequence
-Attend = Callable[[str, dict[str, str], int], str]  #: name, rows that one sequence makes, its past -> their contexts
+Sources = dict[str, list[str]]  #: of each part the rows attended to: caches, and below them new ones
+#: name, rows made, what they attend to, how much of it is before them (None: they see it all) -> their contexts
+Attend = Callable[[str, dict[str, str], Sources, int | None], str]
 
 
 def add_decoder_layer(
     b: Builder, name: str, x: str, mixer: Mixer, feed_forward: FeedForward | None, pasts: Pasts, norms_after: bool,
-    masks: bool,
+    masks: bool, prefix: int,
 ) -> str:  # fmt: skip
     """Add the layer; see `Builder.decoder_layer`."""
-    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), pasts, masks)
+    y = _MIXERS[type(mixer)](b, mixer, name, b.layernorm(f"{name}_norm1", x), pasts, masks, prefix)
     x = b.add(f"{name}_add1", [b.layernorm(f"{name}_norm1b", y) if norms_after else y, x])
     if feed_forward is None:
         return x
@@ -140,42 +142,61 @@ def _rows(b: Builder, name: str, part: str, made: str, past: int) -> list[str]:
     return [*([b.input(f"{name}_{part}_cache", past, 1, _width(b, made), kind="cache")] if past else []), made]
 
 
-def _mask(queries: int, before: int, window: int, masks: bool) -> Mask | None:
-    """Return which keys so many new rows see, after those before; none where each sees all."""
-    if not masks or queries == 1:
+def _mask(queries: int, before: int | None, window: int, masks: bool) -> Mask | None:
+    """Return which keys so many new rows see, after those before; none where each sees all, as if before were None."""
+    if not masks or queries == 1 or before is None:
         return None
     return Mask(behind=window - 1 if 0 < window < queries + before else None)
 
 
-def _of_each(b: Builder, name: str, made: dict[str, str], pasts: Pasts, attend: Attend) -> str:
-    """Return what each sequence's own rows attend to, one below the other, as one layer."""
+def _of_each(
+    b: Builder, name: str, made: dict[str, str], parts: Iterable[str], pasts: Pasts, prefix: int, attend: Attend
+) -> str:
+    """Return what each sequence's own rows attend to, one below the other, as one layer.
+
+    To a prefix that they share the rows of all attend at once, and both results are scaled by the sums of their
+    softmax and added up (Hydragen: Juravsky et al., 2024, Sec. 3).
+    """
     if len(pasts) == 1:
-        return attend(name, made, pasts[0])
+        rows = {part: _rows(b, name, part, made[part], pasts[0]) for part in parts}
+        return attend(name, made, rows, pasts[0])
     new, found = b.shape(made["q"])[0] // len(pasts), []
     for i, past in enumerate(pasts):
         outside = (-i * new, 0, -(len(pasts) - 1 - i) * new, 0)
         own = {part: b.slice(f"{name}_{part}_s{i + 1}", rows, padding=outside) for part, rows in made.items()}
-        found.append(attend(f"{name}_s{i + 1}", own, past))
-    return b.rearrange(f"{name}_joined", found, len(pasts) * new, 1, _width(b, found[0]))
+        at = f"{name}_s{i + 1}"
+        rows = {part: _rows(b, at, part, own[part], past - prefix) for part in parts}
+        found.append(attend(at, own, rows, past - prefix))
+    joined: str = b.rearrange(f"{name}_joined", found, len(pasts) * new, 1, _width(b, found[0]))
+    if not prefix:
+        return joined
+    shared = {
+        part: [b.input(f"{name}_{part}_prefix", prefix, 1, _width(b, made[part]), kind="cache")] for part in parts
+    }
+    return b.add(f"{name}_merged", [attend(f"{name}_prefix", made, shared, None), joined])
 
 
-def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts, masks: bool) -> str:
+def _self_attention(
+    b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts, masks: bool, prefix: int
+) -> str:
     heads, own = mixer.heads, mixer.key_heads
     made = {"q": b.fc(f"{name}_q", y, heads * mixer.head_width)}
     made |= {part: b.fc(f"{name}_{part}", y, width, appended=True) for part, width in mixer.cache_widths.items()}
 
-    def attend(at: str, rows: dict[str, str], past: int) -> str:
-        before = min(past, mixer.window - 1) if mixer.window else past
-        keys, values = (_rows(b, at, part, rows[part], before) for part in "kv")
+    def attend(at: str, rows: dict[str, str], of: Sources, before: int | None) -> str:
         mask = _mask(b.shape(rows["q"])[0], before, mixer.window, masks)
-        scores = b.matmul(f"{at}_scores", rows["q"], keys, heads, transpose=True, operand_heads=own, mask=mask)
+        scores = b.matmul(f"{at}_scores", rows["q"], of["k"], heads, transpose=True, operand_heads=own, mask=mask)
         weights = b.softmax(f"{at}_softmax", scores, mask, heads)
-        return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own, mask=mask)
+        return b.matmul(f"{at}_context", weights, of["v"], heads, operand_heads=own, mask=mask)
 
-    return b.fc(f"{name}_out", _of_each(b, name, made, pasts, attend), _width(b, y))
+    if 0 < mixer.window <= max(pasts):  # rows of a prefix lie behind the windows of long sequences: each has its own
+        pasts, prefix = [min(past, mixer.window - 1) for past in pasts], 0
+    return b.fc(f"{name}_out", _of_each(b, name, made, "kv", pasts, prefix, attend), _width(b, y))
 
 
-def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pasts: Pasts, masks: bool) -> str:
+def _latent_attention(
+    b: Builder, mixer: LatentAttention, name: str, y: str, pasts: Pasts, masks: bool, prefix: int
+) -> str:
     heads, has_past = mixer.heads, any(pasts)
     low = b.layernorm(f"{name}_q_norm", b.fc(f"{name}_q_low", y, mixer.query_rank)) if mixer.query_rank else y
     made = {
@@ -186,25 +207,25 @@ def _latent_attention(b: Builder, mixer: LatentAttention, name: str, y: str, pas
     if has_past:
         made["q"] = b.conv(f"{name}_q_up", made["q"], heads * mixer.rank, groups=heads)
 
-    def attend(at: str, rows: dict[str, str], past: int) -> str:
-        latent, turned = (_rows(b, at, part, rows[part], past) for part in mixer.cache_widths)
+    def attend(at: str, rows: dict[str, str], of: Sources, before: int | None) -> str:
+        latent, turned = of.values()
         keys, values, own = latent, latent, 1
         if not has_past:
             keys = [b.fc(f"{at}_k", latent, heads * mixer.head_width)]
             values, own = [b.fc(f"{at}_v", latent, heads * mixer.value_width)], heads
-        mask = _mask(b.shape(rows["q"])[0], past, 0, masks)
+        mask = _mask(b.shape(rows["q"])[0], before, 0, masks)
         near = b.matmul(f"{at}_scores1", rows["q"], keys, heads, transpose=True, operand_heads=own, mask=mask)
         far = b.matmul(f"{at}_scores2", rows["q_rotated"], turned, heads, transpose=True, operand_heads=1, mask=mask)
         weights = b.softmax(f"{at}_softmax", b.add(f"{at}_scores", [near, far]), mask, heads)
         return b.matmul(f"{at}_context", weights, values, heads, operand_heads=own, mask=mask)
 
-    context = _of_each(b, name, made, pasts, attend)
+    context = _of_each(b, name, made, mixer.cache_widths, pasts, prefix, attend)
     if has_past:
         context = b.conv(f"{name}_v", context, heads * mixer.value_width, groups=heads)
     return b.fc(f"{name}_out", context, _width(b, y))
 
 
-def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts, masks: bool) -> str:
+def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts, masks: bool, prefix: int) -> str:
     """One token: state + x B, then C state. Chunks: (C B) x, C state, and the states that the next ones begin with."""
     if len(pasts) > 1:
         raise NetworkError(
@@ -216,7 +237,7 @@ def _state_space(b: Builder, mixer: StateSpace, name: str, y: str, pasts: Pasts,
     if length % count or (past and count > 1):
         rule = f"it must be at most the chunk of {mixer.chunk} positions" + ("" if past else ", or a multiple of it")
         raise NetworkError(f"layer {name!r} has {length} new tokens in a state space; {rule}")
-    gate, step = b.fc(f"{name}_gate", y, width), b.fc(f"{name}_step", y, mixer.heads)
+    gate, step = b.fc(f"{name}_z", y, width), b.fc(f"{name}_step", y, mixer.heads)
     parts = {
         part: _convolved(b, mixer, f"{name}_{part}", y, channels, past)
         for part, channels in (("x", width), ("b", groups * mixer.state), ("c", groups * mixer.state))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.cli.options import values
 from cocco.cli.options.hardware import flag
+from cocco.cli.options.networks import are_chunks
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
     PLAIN,
@@ -39,9 +40,11 @@ from cocco.output.folders.written import addresses
 from cocco.output.folders.written import run as run_folder
 from cocco.output.folders.written.about import address_names, folder_of, partition_names
 from cocco.output.text.plans.addresses import changes_text, height_text, map_text
+from cocco.output.text.plans.serving import serving_lines
 from cocco.output.text.searches.search import explore_text
 from cocco.problem.criteria import Clocked
 from simulator.hardware_files import MACHINE
+from simulator.timing.serving import Serving
 
 if TYPE_CHECKING:
     from cocco.exploration.answers.result import Result
@@ -162,17 +165,24 @@ def _explore(asked: Asked, question: dict[str, Any], initial: Any) -> int:
 def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], result: Result) -> ShownAnswer:
     options, networks, folder = asked.options, asked.networks, asked.folder
     is_kept = any(plan.keep for plan in result.plans)
+    servings = [serving for each in result.evaluations if (serving := each.serving)]
+    prompt = Serving.in_turn(servings) if servings and are_chunks(options) else None
     maps = addresses.maps_of(networks, result) if result.plans and (options.addresses or is_kept) else []
 
     def content() -> dict[str, Any]:
         found = result.to_json() | {"verified": None}  # nothing was executed yet
+        if prompt is not None:
+            found["serving"] = prompt.to_json()
         if paid:
             found["compromise"] = [each.to_json() for each in paid]
         return addresses.with_maps(found, maps)
 
     def text() -> str:
         shown = map_text if options.addresses else height_text
-        return "\n\n".join([explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)])
+        parts = [explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)]
+        if prompt is not None:
+            parts.append("\n".join(["All chunks:", *(f"  {name:<18}{text}" for name, text in serving_lines(prompt))]))
+        return "\n\n".join(parts)
 
     def save(seconds: float, is_stopped: bool) -> list[Path]:
         if folder is None or not result.plans:
@@ -181,7 +191,7 @@ def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], resul
         return run_folder.save(folder, result, told, maps if options.addresses else (), is_stopped)
 
     paths = [(folder or Path()) / name for name in partition_names([network.name for network in networks])]
-    proofs = [proof(options, name, result, path) for name, _, path in zip(options.networks, result.plans, paths)]
+    proofs = [proof(options, each, result, path) for each, _, path in zip(asked.loaded, result.plans, paths)]
     return ShownAnswer(content, text, save, proofs)
 
 

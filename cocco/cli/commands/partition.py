@@ -9,7 +9,7 @@ from typing import Any
 
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import accelerator_of
-from cocco.cli.options.networks import load
+from cocco.cli.options.networks import Loaded, load
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
     PLAIN,
@@ -96,7 +96,11 @@ def run(options: Namespace) -> int:
             found = addresses.with_maps(result.to_json() | {"verified": None}, maps)
             return found | ({"places": places.to_json()} if places else {})
 
-        proofs = [proof(options, options.network, result, output)] if output and result.plans else []
+        proofs = (
+            [proof(options, Loaded(network, options.network, options), result, output)]
+            if output and result.plans
+            else []
+        )
         return ShownAnswer(content, text, save, proofs)
 
     folder, files = (output.parent, [output.name]) if output else (None, [])

@@ -52,6 +52,9 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     if options.logic is not None:
         options.given.append("logic")
         options.technology = replace(options.technology, logic=PRESETS[options.logic])
+    if options.link is not None:
+        options.given.append("link")
+        options.technology = replace(options.technology, link_gb_per_s=options.link)
     for text in implausible(options.technology) if path is not None else ():
         print(f"cocco: note: {path}: {text}", file=sys.stderr)
     options.file_buffers = {name: found[name] for name in BUFFERS if name in found}

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import workloads
+from cocco.cli.options.usage import UsageError
 from cocco.output.text.layout.numbers import counted
 from workloads.errors import NetworkError
+from workloads.language.step import LENGTH
 from workloads.loading import is_python
 from workloads.network.network import Network
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
@@ -22,8 +25,51 @@ STEP_OPTIONS = (
     "past",
     "layers",
     "masks",
+    "chips",
+    "prefix",
     "attention",
 )  #: options of networks: all but the last of language models
+
+
+class Loaded(NamedTuple):
+    """A network, and the word and the options that name it."""
+
+    network: Network
+    word: str
+    options: Namespace
+
+
+def load_all(options: Namespace) -> list[Loaded]:
+    """Return the networks that a command line names; the chunks of a prompt are one each."""
+    return [each for name in options.networks for each in _several(name, options)]
+
+
+def are_chunks(options: Namespace) -> bool:
+    """Whether a prompt is asked for in chunks."""
+    return isinstance(options.past, tuple) and options.phase != "decode"
+
+
+def _several(name: str, options: Namespace) -> Iterator[Loaded]:
+    """Yield the network that a name means, or those of a prompt in chunks: all but the last without norm and head."""
+    if not are_chunks(options):
+        yield Loaded(load(name, options), name, options)
+        return
+    if len(options.networks) > 1:
+        raise UsageError(
+            f"--past {','.join(map(str, options.past))} not allowed with several networks: chunks are of one"
+        )
+    length, first = options.length or LENGTH, options.past[0]
+    wanted = tuple(range(first, first + length * len(options.past), length))
+    if options.past != wanted:
+        said, rule = (",".join(map(str, each)) for each in (options.past, wanted))
+        raise UsageError(f"--past {said}: chunks of {length} follow each other, as in --past {rule}")
+    asked = [Namespace(**vars(options) | {"past": past}) for past in options.past]
+    last = load(name, asked[-1])
+    if options.layers is None:
+        count = sum(layer.name.endswith("_norm1") for layer in last.layers)
+        asked[:-1] = [Namespace(**vars(each) | {"layers": count}) for each in asked[:-1]]
+    yield from (Loaded(load(name, each), name, each) for each in asked[:-1])
+    yield Loaded(last, name, asked[-1])
 
 
 def load(name: str, options: Namespace) -> Network:

@@ -77,11 +77,20 @@ def add_language(parser: Parser) -> None:
         metavar="N[,N...]",
         help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
     )
+    group.add_argument(
+        "--prefix", type=values.count, metavar="N",
+        help="of several sequences: the first N tokens in the cache are the same, and read once for all",
+    )  # fmt: skip
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     group.add_argument(
         "--masks", choices=("none", "model"),
         help="none: each token's scores are of all tokens; model: of those that it sees, by the causal mask and the "
         "windows of the model; default: model for a config.json, none for built-in names",
+    )  # fmt: skip
+    group.add_argument(
+        "--chips", type=values.count, metavar="N",
+        help="the share of one of N chips, each with so much of the heads and columns of every layer; what they add up "
+        "crosses the link between them",
     )  # fmt: skip
     parser.add_argument(
         "--attention", choices=("layers", "blocks"),
@@ -174,6 +183,11 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
         "--logic", choices=PRESETS,
         help="area, leakage and idle energy of cores, MACs and DRAM interfaces by this preset (docs/chips.md); else as "
         "--hardware says, or nothing",
+    )  # fmt: skip
+    group.add_argument(
+        "--link", type=values.rate, metavar="RATE",
+        help="of the link of a chip to others, in each direction, such as 100GB/s (10^9 bytes); default 64GB/s, or as "
+        "--hardware says; with --chips",
     )  # fmt: skip
     unset = argparse.SUPPRESS  # cocco.cli.options.hardware.settle puts in what the file says, or the default
     whole: dict[str, Any] = {"type": values.count, "default": unset, "metavar": "N"}

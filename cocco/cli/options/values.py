@@ -100,6 +100,17 @@ def count_or_none(text: str) -> int | None:
         raise ArgumentTypeError(f"must be 'none' or a whole number from 1 to {HIGHEST_COUNT}; got {text!r}") from None
 
 
+def rate(text: str) -> float:
+    """Return 10^9 bytes per second: of '100GB/s', or of a number alone."""
+    try:
+        found = float(re.sub(r"\s*(GB/s)?$", "", text))
+    except ValueError:
+        found = math.nan
+    if not 0 < found <= MAX_NUMBER:
+        raise ArgumentTypeError(f"must be a bandwidth above 0, such as 100GB/s; got {text!r}")
+    return found
+
+
 def seed(text: str) -> int:
     """Return a whole number from 0 to 2**64 - 1."""
     return _whole(text, 0, MAX_SEED)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentTypeError, Namespace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from cocco.cli.options import values
 from cocco.cli.options.hardware import flag
 from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.proofs import as_read
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
 from cocco.effort.settings import Settings
 from cocco.problem.criteria import Clocked
@@ -181,8 +183,11 @@ def _search(asked: Asked, axes: dict[str, Any], question: dict[str, Any]) -> int
         paths = [(folder or Path()) / name for name in folder_of_chips.partition_names(names)]
         chip = (folder or Path()) / folder_of_chips.CHIP
         proofs = [
-            f"cocco evaluate {name} --partition {path} --hardware {chip} --verify" if folder else ""
-            for name, _, path in zip(options.networks, found.plans, paths)
+            shlex.join([
+                "cocco", "evaluate", each.word, *as_read(each.options), "--partition", str(path), "--hardware",
+                str(chip), "--verify",
+            ]) if folder else ""
+            for each, _, path in zip(asked.loaded, found.plans, paths)
         ]  # fmt: skip
         return ShownAnswer(lambda: content, lambda: chips_text(found), save, proofs)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import workloads
 from cocco.cli.options.hardware import DEFAULTS, PAPER_BUFFERS
-from cocco.cli.options.networks import STEP_OPTIONS, load
+from cocco.cli.options.networks import STEP_OPTIONS, load, load_all
 from cocco.cli.options.usage import UsageError
 from cocco.output.text.plans.hardware import buffers, machine
 from simulator.accelerator import Accelerator
@@ -90,7 +90,7 @@ def networks_of(run: Run | FrontRun | ChipsRun | RunFolder) -> dict[str, Network
     """Return by name the networks of a run as its command names them; none where one cannot be read from here."""
     try:
         asked = _asked(run.about.command, run.folder)
-        return {found.name: found for found in (load(name, asked) for name in asked.networks)}
+        return {found.name: found for found, *_ in load_all(asked)}
     except (ValueError, OSError):
         return {}
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.cli.options.effort import say_expected
 from cocco.cli.options.hardware import MAPPER, machine_of, space_of
-from cocco.cli.options.networks import load
+from cocco.cli.options.networks import Loaded, load_all
 from cocco.cli.options.options import keep_of
 from cocco.cli.options.output import CODES, output_path, print_answer, searched
 from cocco.cli.running.interrupts import STOPPED
@@ -96,9 +96,14 @@ class Asked(NamedTuple):
     """What a search over memories is asked: its options, its networks, its memories, and the folder of its answer."""
 
     options: Namespace
-    networks: list[Network]
+    loaded: list[Loaded]
     space: Space
     folder: Path | None
+
+    @property
+    def networks(self) -> list[Network]:
+        """The networks alone."""
+        return [each.network for each in self.loaded]
 
     @property
     def common(self) -> dict[str, Any]:
@@ -140,4 +145,4 @@ class Asked(NamedTuple):
 def asked_of(options: Namespace) -> Asked:
     """Return what the options ask."""
     space = space_of(options)
-    return Asked(options, [load(name, options) for name in options.networks], space, output_path(options.output))
+    return Asked(options, load_all(options), space, output_path(options.output))

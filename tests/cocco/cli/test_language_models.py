@@ -108,6 +108,37 @@ def test_a_schedule_is_of_the_step_that_is_asked_for():
     assert len(found["order"]) == 1 + 11 and found["network"] == "gpt2_length16_layers1_blocks"
 
 
+def test_a_prefix_that_sequences_share():
+    asked = ("evaluate", "gpt2", "--phase", "decode", "--past", "24,40", "--layers", 1, "--partition", "layerwise",
+             "--shared-buffer", "1MB")  # fmt: skip
+    found = answer(cocco(*asked, "--prefix", 16, "--verify", "--json"))
+    assert found["verified"] and found["network"] == "gpt2_decode_past24-40_layers1_prefix16"
+    assert found["serving"]["cache_bytes"] == 2 * 768 * (16 + 9 + 25) and found["serving"]["positions"] == 41
+    assert_malformed(cocco(*asked, "--prefix", 25), ["prefix 25", "from 0 to 24"])
+
+
+def test_the_share_of_a_chip_and_all_of_them(tmp_path):
+    """Two chips: half the heads and columns; 2 maps of 768, 1/2 (4 + 1) bytes of each leave a chip, at 0.1 GB/s."""
+    asked = ("gpt2", "--phase", "decode", "--past", 24, "--layers", 1, "--chips", 2, "--link", "0.1GB/s")
+    memory = ("--shared-buffer", "1MB")
+    found = answer(cocco("evaluate", *asked, *memory, "--partition", "layerwise", "--verify", "--json"))
+    serving = found["serving"]
+    assert found["verified"] and found["totals"]["ema_weight_bytes"] == 12 * 768 * 768 // 2
+    assert serving["link_bytes"] == 3840 and serving["link_seconds"] == pytest.approx(38.4e-6)
+    assert serving["weight_bytes"] == 12 * 768 * 768 and serving["whole_model"]["link_bytes"] == 12 * 3840
+    partition = cocco("partition", *asked, *memory, "--samples", 50, "-o", "plan.json", folder=tmp_path)
+    assert "leave each, in 38.400 us more; in all 6,912.0 KB of weights" in " ".join(partition.stdout.split())
+    proof = shlex.split(partition.stdout.splitlines()[-1])
+    again = answer(cocco(*proof[1:], "--json", folder=tmp_path))
+    assert again["verified"] is True and again["serving"]["link_seconds"] == serving["link_seconds"]
+    shown = cocco("show", *asked[:-2]).stdout
+    assert "all-reduce  l1_add1, l1_add2" in shown
+    run = ("explore", *asked, "--range", "256KB:512KB:256KB", "--samples", 50, "-o", "run")
+    cocco(*run, folder=tmp_path)
+    saved = answer(cocco("evaluate", "run", "--json", folder=tmp_path))
+    assert saved["network"] == "gpt2_decode_past24_layers1_chips2" and saved["serving"]["link_bytes"] == 3840
+
+
 @pytest.mark.parametrize(
     ("more", "words"),
     [
@@ -118,6 +149,9 @@ def test_a_schedule_is_of_the_step_that_is_asked_for():
         (("--bits", "weights=4,weights=8"), ["each kind once"]),
         (("--groups-apart", "--cores", "2"), ["groups_apart is for one core", "2"]),
         (("--past", "8", "--layers", "99"), ["layers 99"]),
+        (("--chips", "7"), ["12 heads", "7 chips do not divide"]),
+        (("--chips", "0"), ["--chips", "from 1"]),
+        (("--chips", "2", "--link", "0GB/s"), ["--link", "above 0", "'0GB/s'"]),
         (("--bits", "cache=0"), ["bits have cache 0", "1 to 32"]),
         (("--bits", "weights=33"), ["bits have weights 33", "1 to 32"]),
         (("--attention", "whole"), ["--attention", "'whole'", "blocks"]),

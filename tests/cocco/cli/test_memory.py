@@ -35,6 +35,7 @@ def chip(tmp_path):
 def test_hardware_shows_every_number_with_unit_and_source(chip, tmp_path):
     shown = cocco("hardware", chip).stdout
     unsaid = {"mapper", "logic", "dram_channels", "channel_gb_per_s", "sram_bytes_per_cycle", "clock"}
+    unsaid |= {"link_gb_per_s", "link_pj_per_byte"}
     assert all(f"{name}:" in shown for name in {*WORDS, "technology"} - unsaid)
     assert shown.count("CACTI 7") == 2 and "Micron's comparison" in shown and "2.166" in shown
     assert "the buffers of all 2 cores: 1.92 mm2, 0.3048 mW of leakage" in shown

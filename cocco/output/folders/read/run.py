@@ -217,7 +217,15 @@ def _serving(said: Reader) -> Serving:
         if value < 0 or (not value and name in ("new_tokens", "sequences", "seconds")):
             raise said.broken(name, "it must be a number above 0")
     times = None if said.content.get("times") is None else said.get("times", int)
-    return Serving(said.get("is_prompt", bool), **whole, **seconds, times=times)
+    kinds = {
+        "chips": (int,),
+        "weight_bytes": (int,),
+        "dram_bytes": (int,),
+        "link_bytes": (int,),
+        "link_seconds": NUMBER,
+    }
+    later = {name: said.get(name, *kind) for name, kind in kinds.items() if name in said.content}
+    return Serving(said.get("is_prompt", bool), **whole, **seconds, times=times, **later)
 
 
 def _keep(plan: Reader, subgraphs: Sequence[RunSubgraph]) -> tuple[RunKept, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from simulator.timing.serving import Serving
-from simulator.units import ENERGY, SIZE, TIME
+from simulator.units import ENERGY, SIZE, TIME, TRAFFIC
 
 WHY = {
     "compute": "computing takes longest",
     "capacity": "DRAM takes longest, and would not if everything crossed once: with room for it on chip",
     "bandwidth": "DRAM takes longest, even if everything crossed once",
+    "link": "what crosses between chips takes longest",
 }
 NANO, PICO = 1e9, 1e12  #: of seconds and joules, to the units of the model
 
@@ -21,6 +22,7 @@ def serving_lines(serving: Serving | None) -> list[tuple[str, str]]:
         _speed(serving),
         ("energy per token", ENERGY.text(serving.joules_per_token * PICO)),
         ("cache", _cache(serving)),
+        *([("chips", _chips(serving))] if serving.chips > 1 else []),
         ("bound by", f"{serving.bound}: {WHY[serving.bound]}; {_times(serving)}"),
     ]
     if serving.times is not None and serving.times > 1:
@@ -52,6 +54,19 @@ def _cache(serving: Serving) -> str:
     return f"{size} at {at}" if serving.positions else size
 
 
+def _chips(serving: Serving) -> str:
+    """Return what each of several chips holds and sends, and what all take; the rest of the answer is of one."""
+    each, all_of = (_held(serving, number) for number in (serving.chips, 1))
+    moved, energy = TRAFFIC.text(serving.dram_bytes), ENERGY.text(serving.joules * PICO)
+    sent = f"{TRAFFIC.text(serving.link_bytes)} leave each, in {TIME.text(serving.link_seconds * NANO)} more"
+    return f"{serving.chips}, each with {each}; {sent}; in all {all_of}, DRAM traffic {moved}, {energy}"
+
+
+def _held(serving: Serving, number: int) -> str:
+    weights, cache = (SIZE.text(size // number) for size in (serving.weight_bytes, serving.cache_bytes))
+    return f"{weights} of weights and {cache} of cache"
+
+
 def _rate(value: float) -> str:
     return f"{value:,.0f}" if value >= 1000 else f"{value:.4g}"
 
@@ -61,6 +76,6 @@ def _counted(number: int, what: str) -> str:
 
 
 def _times(serving: Serving) -> str:
-    seconds = serving.compute_seconds, serving.dram_seconds, serving.least_dram_seconds
-    compute, dram, least = (TIME.text(each * NANO) for each in seconds)
-    return f"computing {compute}, DRAM {dram}, at least {least}"
+    seconds = serving.compute_seconds, serving.dram_seconds, serving.least_dram_seconds, serving.link_seconds
+    compute, dram, least, link = (TIME.text(each * NANO) for each in seconds)
+    return f"computing {compute}, DRAM {dram}, at least {least}" + (f", link {link}" if serving.chips > 1 else "")
