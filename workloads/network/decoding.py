@@ -176,9 +176,7 @@ def _of_each(
     return b.add(f"{name}_merged", [attend(f"{name}_prefix", made, shared, None), joined])
 
 
-def _self_attention(
-    b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts, masks: bool, prefix: int
-) -> str:
+def _self_attention(b: Builder, mixer: SelfAttention, name: str, y: str, pasts: Pasts, masks: bool, prefix: int) -> str:
     heads, own = mixer.heads, mixer.key_heads
     made = {"q": b.fc(f"{name}_q", y, heads * mixer.head_width)}
     made |= {part: b.fc(f"{name}_{part}", y, width, appended=True) for part, width in mixer.cache_widths.items()}
