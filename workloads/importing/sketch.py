@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.layers import Layers
@@ -26,6 +27,7 @@ from workloads.importing.views import (
     repeats_in,
 )
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.shapes import Shape
 
 Cut = tuple[int, int, int, int]  #: stride and extent of a channel atom, and the first and last + 1 step that are kept
 
@@ -46,6 +48,7 @@ class Sketch(Layers):
         super().__init__(name)
         self.cuts: dict[str, Cut] = {}  # slices of one atom of the channels
         self._parts: dict[str, tuple[Value, Value, int, range]] = {}  # slices: of what, as what, along, which steps
+        self._origins: dict[str, tuple[str, ...]] = {}  # rearrangements with all that they read: of what
         self._pieces: dict[str, tuple[Value, int, tuple[Piece, ...]]] = {}  # arrays that were written piece by piece
 
     def append(self, cache: Value, value: Value, rows: int) -> Value | None:
@@ -114,9 +117,14 @@ class Sketch(Layers):
                 f"{self.at}.pad", "maxpool", (value.source,), height + top + bottom, width + left + right, channels,
                 channels, padding=value.pad,
             ))  # fmt: skip
-        ends = (full(ROWS, height + top + bottom), full(COLUMNS, width + left + right))
-        dims = value.dims[:2] + ends[: value.rank - 2]
-        return replace(value, source=self.made[key], dims=dims, pad=(0, 0, 0, 0))
+        dims = list(value.dims)
+        for axis, extent, more in ((ROWS, height, top + bottom), (COLUMNS, width, left + right)):
+            if more:  # of a map of one row its dimension has no atom
+                where = (
+                    i for i, dim in enumerate(dims) if dim == full(axis, extent) and value.shape[i] == extent + more
+                )
+                dims[max(where)] = full(axis, extent + more)
+        return replace(value, source=self.made[key], dims=tuple(dims), pad=(0, 0, 0, 0))
 
     def _reduced(self, value: Value) -> Value:
         """One number for each position (and each of the channel dimensions that are left)."""
@@ -134,12 +142,22 @@ class Sketch(Layers):
     ) -> Value:
         """Put down a rearrangement of some maps to an array that lies as given; all are needed whole."""
         dims, extents = laid_out(shape, rows, columns)
-        sources = tuple(dict.fromkeys(value.source for value in values if value.source is not None))
+        sources = tuple(value.source for value in values)
         key = sources, tuple(value.dims for value in values), tuple(shape), tuple(rows), tuple(columns)
         if len(values) > 1 or key not in self.made:
-            name = f"{self.at}.order"
-            self.made[key] = self.light("rearrange", name, sources, extents, tuple(range(len(sources))))
+            self.made[key] = self.moved(values, extents)
         return Value(tuple(shape), self.made[key], dims)
+
+    def moved(self, values: Sequence[Value], extents: Shape) -> str:
+        """Put down a layer with elements of some maps in any order; of what was moved before, it reads the origin."""
+        sources: dict[str, None] = {}
+        for value in values:
+            if value.source is not None:
+                sources |= dict.fromkeys(self._origins.get(value.source, (value.source,)))
+        name = self.light("rearrange", f"{self.at}.order", tuple(sources), extents, tuple(range(len(sources))))
+        if prod(extents) >= sum(prod(self.builder.shape(source)) for source in sources):
+            self._origins[name] = tuple(sources)
+        return name
 
     def conform(self, value: Value, rows: Sequence[int], columns: Sequence[int] = ()) -> Value:
         """Return the value with these dimensions along rows and columns, in order: as it lies, or rearranged."""

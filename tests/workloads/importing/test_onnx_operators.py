@@ -176,16 +176,16 @@ def test_a_class_token_in_front_of_a_map_rearranges_it_and_is_cut_off_again(tmp_
     assert (found[4].in_channels, found[4].channels) == (16, 10)
 
 
-def test_positions_in_another_order_are_rearranged(tmp_path):
-    """Windows of 2x2 out of a 4x4 map, each multiplied with itself: 4 windows are batches, so both are rearranged."""
+def test_windows_are_blocks_of_positions(tmp_path):
+    """Windows of 2x2 out of a 4x4 map, each multiplied with itself: no copy, 4 blocks of 4 positions."""
     g = Graph()
     x = g.node("Conv", image(g, 4, 4, 4), g.weight(4, 4, 1, 1))
     six = g.node("Reshape", x, g.numbers(1, 4, 2, 2, 2, 2))
     windows = g.node("Reshape", g.node("Transpose", six, perm=[0, 2, 4, 3, 5, 1]), g.numbers(4, 4, 4))
     scores = g.node("MatMul", windows, g.node("Transpose", windows, perm=[0, 2, 1]))
     found = list(layers(tmp_path, g, scores).values())
-    assert [layer.op for layer in found] == ["conv", "rearrange", "rearrange", "matmul"]
-    assert found[-1].groups == 4 and found[-1].macs == 4 * 4 * 4 * 4
+    assert [layer.op for layer in found] == ["conv", "matmul"]
+    assert found[-1].blocks == 4 and found[-1].macs == 4 * 4 * 4 * 4
 
 
 def test_a_channel_shuffle_is_free(tmp_path):

@@ -76,8 +76,8 @@ def _of_one(maps: Sequence[Value]) -> Value | None:
         return first if all(value.dims == first.dims for value in maps) else None
     first = max(full, key=size_of)
     for value in maps:
-        for own, dim in zip(value.dims[::-1], first.dims[::-1]):
-            if own not in (dim, ()):
+        for own, stored, dim in zip(value.dims[::-1], views.without_repeats(value.dims)[::-1], first.dims[::-1]):
+            if own != dim and stored:
                 return None
     kinds = [value.pending for value in full if value.pending] or ["layernorm"]
     statistics = any(value.is_statistic for value in maps)
@@ -105,7 +105,7 @@ def _beside(sketch: Sketch, value: Value, first: Value) -> Value:
     key = "beside", value.source, value.dims, first.shape, first.dims
     if key not in sketch.made:
         assert value.source is not None
-        sketch.made[key] = sketch.light("rearrange", f"{sketch.at}.order", (value.source,), other, (0,))
+        sketch.made[key] = sketch.moved([value], other)
     return replace(first, source=sketch.made[key])
 
 
@@ -188,7 +188,7 @@ def _reduced(sketch: Sketch, value: Value, axes: Sequence[int], shape: tuple[int
 def _pooled(sketch: Sketch, value: Value, axes: Sequence[int], op: str) -> Value:
     """The value pooled over all its rows, columns or both, as far as the dimensions run along them."""
     height, width, channels = extents = sketch.map_of(value)
-    along = [views.normal(a for i in axes for a in value.dims[i] if a.axis == axis) for axis in (0, 1)]
+    along = [views.unturned(tuple(a for i in axes for a in value.dims[i] if a.axis == axis)) for axis in (0, 1)]
     if any(along[axis] not in ((), views.full(axis, extents[axis])) for axis in (0, 1)):
         rows = [i for i in axes if views.positions(value.dims[i])]
         others = [i for i in position_dims(value) if i not in rows]

@@ -104,6 +104,8 @@ def _reordered(call: TorchCall) -> Answer:
         split = moving.unsqueeze(call.sketch, value, [axis + 1])
         wide = moving.expand(call.sketch, split, (*split.shape[: axis + 1], times, *split.shape[axis + 2 :]))
         return moving.reshape(call.sketch, wide, call.shape)
+    if call.op == "roll" and moved:
+        return moving.roll(call.sketch, value, pair(call.get("shifts"), 1), pair(moved, 1))
     axes = {axis_of(value, axis) for axis in pair(moved, 1)} if moved is not None else set(range(value.rank))
     if not axes & set(along) and call.shape == value.shape:
         return value

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from workloads.network.layers.layer import Layer, Tensor
 
 
+MAX_OPERAND_HEADS = 2**26  #: heads of all blocks of positions, our choice
+
+
 def check_input(tensor: Tensor) -> None:
     """Raise NetworkError unless a model input is of a kind that there is, and its numbers have sane bits."""
     check_number(f"model input {tensor.name!r} has bits", tensor.bits, tensor.number_as)
@@ -25,11 +28,10 @@ def check_kind(layer: Layer) -> None:
         raise NetworkError(f"layer {layer.name!r} has bits {shown(layer.bits)}; it must be Bits")
     if type(layer.appended) is not bool:
         raise NetworkError(f"layer {layer.name!r} has appended {shown(layer.appended)}; it must be True or False")
-    if type(layer.operand_heads) is not int or not 0 <= layer.operand_heads <= layer.groups:
-        raise NetworkError(
-            f"layer {layer.name!r} has operand_heads {shown(layer.operand_heads)}; it must be an integer from 0 to its "
-            f"{layer.groups} heads"
-        )
+    most = layer.groups if layer.op == "attention" else MAX_OPERAND_HEADS
+    if type(layer.operand_heads) is not int or not 0 <= layer.operand_heads <= most:
+        rule = f"it must be an integer from 0 to {most}"
+        raise NetworkError(f"layer {layer.name!r} has operand_heads {shown(layer.operand_heads)}; {rule}")
     if layer.operand_heads and layer.op not in PRODUCT_OPS:
         raise NetworkError(f"layer {layer.name!r} ({layer.op}) has operand_heads; only a matmul or attention has them")
     if layer.keys != 0 and (type(layer.keys) is not int or layer.op != "attention"):

@@ -107,6 +107,8 @@ def why_not(network: Network, parts: Parts) -> str:
         return "the softmax is the second operand of its product"
     if (scores.groups, scores.second_heads) != (context.groups, context.second_heads):
         return "scores and context have different heads"
+    if scores.blocks > 1:
+        return "positions are in blocks"
     if True not in _forms(network, parts.scores):
         return "the keys lie transposed"
     if False not in _forms(network, parts.context):
