@@ -23,6 +23,7 @@ TASKS = (
     "FOR_SEMANTIC_SEGMENTATION_", "FOR_DEPTH_ESTIMATION_", "FOR_OBJECT_DETECTION_", "FOR_CTC_",
     "FOR_AUDIO_CLASSIFICATION_", "FOR_TOKEN_CLASSIFICATION_",
 )  # fmt: skip
+LIBRARIES = ("transformers", "timm", "diffusers")
 #: numbers of a configuration by the pattern of their names, at most so large
 SMALL = (
     (r"hidden_size|d_model|n_embd|.*embed_dim|embedding_size|dim|.*hidden_dim|word_embed_proj_dim", 256),
@@ -41,7 +42,7 @@ LENGTH, EXTENT, FRAMES = 32, 224, 8
 def drawn(seed: int) -> Iterator[Case]:
     """Return cases without end, each once, as a seed draws them; libraries that are not installed are left out."""
     numbers, seen = random.Random(seed), set()
-    lists = {library: names for library in ("timm", "transformers", "diffusers") if (names := _names(library))}
+    lists = {library: names for library in LIBRARIES if (names := _names(library))}
     while True:
         library = numbers.choices([name for name, _ in SHARES], [share for _, share in SHARES])[0]
         if library not in lists:
@@ -69,6 +70,7 @@ def _names(library: str) -> list[tuple[str, Any]]:
             kinds = r"\b\w*(?:Transformer\w*D?Model|UNet\w*|Autoencoder\w+|DiT\w*Model|VQModel|ControlNetModel)\b"
             found = re.findall(kinds, " ".join(dir(diffusers)))
             return [(name, lambda _, name=name: (name, partial(_diffusers, name))) for name in sorted(set(found))]
+        import transformers.integrations.moe  # noqa: F401  # it declares operators, which a broken torchvision prevents
         from transformers.models.auto import modeling_auto as auto
     except ImportError:
         return []

@@ -25,6 +25,7 @@ from workloads.importing.views import (
     normal,
     numbered,
     repeats_in,
+    turned,
 )
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.shapes import Shape
@@ -179,9 +180,7 @@ class Sketch(Layers):
             self.made[key] = self.add(Layer("", "slice", (value.source,), height, width, left, channels))
         dims = (*value.dims[:dim], full(CHANNELS, len(kept)), *value.dims[dim + 1 :])
         shape = (*value.shape[:dim], len(kept), *value.shape[dim + 1 :])
-        found = replace(value, shape=shape, source=self.made[key], dims=numbered(dims))
-        self._parts[self.made[key]] = value, found, dim, kept
-        return found
+        return self.note_part(replace(value, shape=shape, source=self.made[key], dims=numbered(dims)), value, dim, kept)
 
     def cut(self, value: Value, dim: int, start: int, stop: int) -> Value:
         """Return steps start to stop of a dimension that is one atom of the channels: a slice."""
@@ -198,23 +197,35 @@ class Sketch(Layers):
         dims[dim] = (Atom(CHANNELS, atom.stride, kept),)
         shape = (*value.shape[:dim], kept, *value.shape[dim + 1 :])
         found = replace(value, shape=shape, source=self.made[key], dims=_closed(tuple(dims), atom, kept))
-        self._parts[self.made[key]] = value, found, dim, range(start, stop)
-        return found
+        return self.note_part(found, value, dim, range(start, stop))
 
     def whole_of(self, values: Sequence[Value], dim: int) -> Value | None:
-        """Return what was cut along a dimension into these parts, each taken once, in any order; None where it was not.
+        """Return what was cut along a dimension into these parts, each taken once; None where it was not.
 
         The order of channels is free, so that the parts together, or functions of them, are a function of the whole:
-        halves that rotary embeddings swap, features of which some are turned and others are not.
+        halves that rotary embeddings swap, features of which some are turned and others are not. So are rows in order,
+        of which some are turned; the last rows before the first are the whole rolled.
         """
         parts = [self._parts.get(value.source or "") for value in values]
         found = [part for part in parts if part is not None]
         if len(found) < len(values) or len({(whole.source, whole.dims, along) for whole, _, along, _ in found}) > 1:
             return None
         whole, _, along, _ = found[0]
-        steps = sorted(step for _, _, _, kept in found for step in kept)
         lies = all((value.shape, value.dims) == (cut.shape, cut.dims) for value, (_, cut, _, _) in zip(values, found))
-        return whole if lies and along == dim and steps == list(range(whole.shape[dim])) else None
+        if not lies or along != dim:
+            return None
+        steps, every = [step for _, _, _, kept in found for step in kept], list(range(whole.shape[dim]))
+        steps = sorted(steps) if is_channels(whole.dims[dim]) else steps
+        rolled = turned(whole.dims[dim], -steps[0]) if steps[0] else whole.dims[dim]
+        if rolled is None or steps != every[steps[0] :] + every[: steps[0]]:
+            return None
+        return replace(whole, dims=(*whole.dims[:dim], rolled, *whole.dims[dim + 1 :]))
+
+    def note_part(self, part: Value, whole: Value, dim: int, kept: range) -> Value:
+        """Return a part of a map, noting which steps of which dimension it is."""
+        assert part.source is not None
+        self._parts[part.source] = whole, part, dim, kept
+        return part
 
     def remember(self, value: Value, axis: int, pieces: tuple[Piece, ...]) -> None:
         """Note the pieces along a dimension that an array was put together from."""

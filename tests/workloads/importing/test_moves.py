@@ -155,3 +155,57 @@ def test_rearrangements_of_rearrangements_are_one():
 
     network = workloads.from_torch(Table(), (torch.zeros(1, 3, 4, 4), torch.zeros(9, 2)))
     assert ops(network).count("rearrange") == 1
+
+
+def test_rows_that_change_places_are_a_rolled_map():
+    """The way in which ONNX files roll: the last rows before the first, and back; cut otherwise they are a copy."""
+
+    def swapped(self, x, count=2):
+        y = self.a(x)
+        y = self.b(torch.cat([y[:, :, 4:], y[:, :, :4]], 2))
+        return self.a2(torch.cat([y[:, :, count:], y[:, :, :count]], 2))
+
+    convolutions = {"a": nn.Conv2d(3, 4, 1), "b": nn.Conv2d(4, 4, 1), "a2": nn.Conv2d(4, 4, 3)}
+    network = read(swapped, torch.zeros(1, 3, 6, 5), **convolutions)
+    assert ops(network) == ["conv", "conv", "conv"]
+    network = read(lambda self, x: swapped(self, x, 3), torch.zeros(1, 3, 6, 5), **convolutions)
+    assert "rearrange" in ops(network)
+
+
+def test_rows_of_which_some_are_turned_are_the_rows():
+    """Rotary embeddings of all tokens but the first, which is a register: a function of the whole map."""
+
+    def turn(self, x):
+        y = self.a(x)
+        return self.b(torch.cat([y[:, :1], y[:, 1:] * x.new_ones(4, 1).cos()], 1))
+
+    network = read(turn, torch.zeros(1, 5, 8), a=nn.Linear(8, 8), b=nn.Linear(8, 8))
+    assert ops(network) == ["fc", "fc"]
+
+
+def test_the_larger_of_two_maps_is_a_join():
+    network = read(lambda self, x: torch.max(self.a(x), x), torch.zeros(1, 5, 8), a=nn.Linear(8, 8))
+    assert ops(network) == ["fc", "add"]
+
+
+def test_a_cache_in_the_output_is_what_it_holds():
+    """An object that torch.export does not know: the tensors in it are outputs."""
+
+    class Cache:
+        def __init__(self, rows):
+            self.rows, self.count = [rows], 1
+
+    def step(self, x):
+        y = self.a(x)
+        return {"y": self.b(y), "cache": Cache(y)}
+
+    network = read(step, torch.zeros(1, 5, 8), a=nn.Linear(8, 8), b=nn.Linear(8, 4))
+    assert ops(network) == ["fc", "fc"]
+
+
+def test_a_norm_over_positions_is_broadcast_not_copied():
+    """Channels divided by their norm over all positions: a pool, and a product that is broadcast."""
+    network = read(
+        lambda self, x: functional.normalize(self.a(x), dim=1), torch.zeros(1, 5, 8), a=nn.Linear(8, 8)
+    )  # fmt: skip
+    assert ops(network) == ["fc", "avgpool", "mul"] and network.layers[2].whole == (1,)

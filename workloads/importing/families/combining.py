@@ -41,7 +41,7 @@ def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
             return _spread(sketch, found, shape)
         if found is not None:
             maps = [found]
-    maps = [sketch.settle(value) for value in maps]
+    maps = [sketch.settle(_once(value)) for value in maps]
     largest = max(maps, key=size_of)
     maps.sort(key=lambda value: (value.shape != shape, value is not largest))
     first = maps[0] if maps[0].shape == shape else sketch.settle(_spread(sketch, maps[0], shape))
@@ -89,6 +89,13 @@ def _spread(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
     if prod(shape) == size_of(value):
         return reshape(sketch, value, shape)
     return expand(sketch, value, shape)
+
+
+def _once(value: Value) -> Value:
+    """The value without the dimensions along which it is repeated as a whole: it is broadcast there again."""
+    is_repeated = [bool(dim) and all(atom.axis == views.REPEATS for atom in dim) for dim in value.dims]
+    shape = tuple(1 if gone else extent for gone, extent in zip(is_repeated, value.shape))
+    return replace(value, shape=shape, dims=tuple(() if gone else dim for gone, dim in zip(is_repeated, value.dims)))
 
 
 def _beside(sketch: Sketch, value: Value, first: Value) -> Value:

@@ -137,16 +137,18 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
     if is_channels(dim):
         return sketch.chosen(value, axis, kept)
     for along, extent in ((ROWS, height), (COLUMNS, width)):
-        if step > 0 and dim == full(along, extent):
-            return _cropped(sketch, value, axis, along, kept)
+        if step > 0 and views.unturned(dim) == full(along, extent):
+            first = (kept[0] + sum(dim[0].turn[2:])) % extent if dim else 0
+            if first + kept[-1] - kept[0] < extent:
+                return _cropped(sketch, value, axis, along, kept, first)
     return sketch.rearranged([value], shape, [i for i in position_dims(value) if shape[i] > 1])
 
 
-def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -> Value:
-    """Some rows or columns of a map: a slice with negative padding and a stride."""
+def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range, first: int) -> Value:
+    """Some rows or columns of a map, from its `first` on: a slice with negative padding and a stride."""
     height, width, channels = sketch.map_of(value)
     extents, strides, sides = [height, width], [1, 1], [0, 0, 0, 0]
-    sides[along], sides[along + 2] = -kept[0], kept[-1] + 1 - extents[along]
+    sides[along], sides[along + 2] = -first, first + kept[-1] - kept[0] + 1 - extents[along]
     extents[along], strides[along] = len(kept), kept.step
     assert value.source is not None
     name = sketch.add(Layer(
@@ -155,7 +157,7 @@ def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -
     ))  # fmt: skip
     dims, shape = list(value.dims), list(value.shape)
     dims[axis], shape[axis] = full(along, len(kept)), len(kept)
-    return replace(value, shape=tuple(shape), source=name, dims=tuple(dims))
+    return sketch.note_part(replace(value, shape=tuple(shape), source=name, dims=tuple(dims)), value, axis, kept)
 
 
 def pick(sketch: Sketch, value: Value, axis: int, index: int) -> Value:

@@ -9,7 +9,7 @@ from math import prod
 from workloads.errors import NetworkError
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, size_of
-from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, extent_of, full, normal, positions
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, extent_of, full, is_channels, normal, positions
 from workloads.network.layers.layer import Layer, Note
 from workloads.network.layers.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent
 from workloads.network.layers.windows import Method, resize_window, transposed_padding
@@ -67,6 +67,11 @@ def slide(
 
     A batch inside the network lies along channels: groups that have the same weights, which are counted for each.
     """
+    if channels is not None and not value.is_constant and value.shape[0] == 1:
+        if all(plane == (1, 1, 0, 0, 1) for plane in window.planes(value.rank - 2)):
+            value = sketch.settle(value)
+            if is_channels(value.dims[1]) and all(positions(dim) == dim for dim in value.dims[2:]):
+                return _at_each(sketch, value, channels, groups, weights)
     value, sides = _on_map(sketch, value)
     height, width, in_channels = sketch.map_of(value)
     batch = value.shape[0]
@@ -92,6 +97,15 @@ def slide(
     ), weights)  # fmt: skip
     share(sketch, name, weights, batch)
     return mapped(name, out, extents, value.rank, batch)
+
+
+def _at_each(sketch: Sketch, value: Value, channels: int, groups: int, weights: Value | None) -> Value:
+    """A convolution that slides over single positions, whose order is free."""
+    height, width, in_channels = sketch.map_of(value)
+    assert value.source is not None
+    layer = Layer("", "conv", (value.source,), height, width, channels, in_channels, groups=groups)
+    shape, dims = (1, channels, *value.shape[2:]), ((), full(CHANNELS, channels), *value.dims[2:])
+    return replace(value, shape=shape, source=sketch.dense(layer, weights), dims=dims)
 
 
 def share(sketch: Sketch, name: str, weights: Value | None, batch: int) -> None:
