@@ -206,6 +206,7 @@ def _diffusers(name: str) -> tuple[Any, Any]:
         return next((given[key] for key in keys if type(given.get(key)) is int), default)
 
     channels, extent = number("in_channels", default=4), number("sample_size", default=32)
+    extent = min(extent, 64) if re.match("Autoencoder|VQ", name) else extent  # theirs is that of pictures
     is_clip = "3D" in name or "Video" in name or "Wan" in name
     image = torch.zeros(1, channels, *([5] if is_clip else []), extent, extent)
     widths = "cross_attention_dim", "text_embed_dim", "text_dim", "caption_channels", "joint_attention_dim"

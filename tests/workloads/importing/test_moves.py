@@ -12,7 +12,7 @@ torch = pytest.importorskip("torch", reason="modules need torch: pip install 'co
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-from tests.workloads.importing.test_torch_operators import ops, read  # noqa: E402
+from tests.helpers.modules import ops, read  # noqa: E402
 
 
 def partition(x, window):

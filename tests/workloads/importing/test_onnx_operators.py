@@ -374,3 +374,28 @@ def test_16_bits_are_priced_as_such_where_all_matrices_have_them(tmp_path, kinds
     network = workloads.load(g.save(tmp_path, y))
     assert network.number_types()["weights"] == network.number_types()["activations"] == (name,)
     assert network.weight_bytes == len(kinds) * 256 * (1 if name == "int8" else 2)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_causal_padding_is_that_of_the_convolution(tmp_path, is_turned):
+    """Two zeros before a sequence, in either order of its dimensions, and an activation: rows of the window."""
+    g = Graph()
+    x = g.node("Conv", g.input("x", 1, 4, 32), g.weight(8, 4, 1))
+    if is_turned:
+        x = g.node("Pad", g.node("Transpose", x, perm=[0, 2, 1]), g.numbers(0, 2, 0, 0, 0, 0))
+        x = g.node("Transpose", g.node("Relu", x), perm=[0, 2, 1])
+    else:
+        x = g.node("Relu", g.node("Pad", x, g.numbers(0, 0, 2, 0, 0, 0)))
+    found = list(layers(tmp_path, g, g.node("Conv", x, g.weight(8, 8, 3))).values())
+    assert [layer.op for layer in found] == ["conv", "conv"] and found[1].padding == (2, 0, 0, 0)
+
+
+def test_rows_that_change_places_and_back_are_the_map(tmp_path):
+    g = Graph()
+    x = g.node("Conv", image(g, 6, 6, 4), g.weight(4, 4, 1, 1))
+    for count in (2, 4):
+        last = g.node("Slice", x, g.numbers(count), g.numbers(6), g.numbers(2))
+        first = g.node("Slice", x, g.numbers(0), g.numbers(count), g.numbers(2))
+        x = g.node("Conv", g.node("Concat", last, first, axis=2), g.weight(4, 4, 1, 1))
+    found = layers(tmp_path, g, g.node("Conv", x, g.weight(4, 4, 3, 3)))
+    assert [layer.op for layer in found.values()] == ["conv"] * 4

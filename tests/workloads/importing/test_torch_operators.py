@@ -11,26 +11,7 @@ torch = pytest.importorskip("torch", reason="modules need torch: pip install 'co
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-
-class Call(nn.Module):
-    """A function of its inputs as a module."""
-
-    def __init__(self, function, **parts):
-        super().__init__()
-        self.function = function
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, *inputs):
-        return self.function(self, *inputs)
-
-
-def read(function, *inputs, **parts):
-    return workloads.from_torch(Call(function, **parts), inputs)
-
-
-def ops(network):
-    return [layer.op for layer in network.layers]
+from tests.helpers.modules import ops, read  # noqa: E402
 
 
 def test_arguments_are_given_by_name():
