@@ -209,3 +209,15 @@ def test_a_norm_over_positions_is_broadcast_not_copied():
         lambda self, x: functional.normalize(self.a(x), dim=1), torch.zeros(1, 5, 8), a=nn.Linear(8, 8)
     )  # fmt: skip
     assert ops(network) == ["fc", "avgpool", "mul"] and network.layers[2].whole == (1,)
+
+
+def test_a_product_whose_factors_lie_the_other_way_round_is_turned():
+    """Values [C, N] times weights [N, N], as in maps with channels first: rows of the weights with values, no copy."""
+
+    def attend(self, x):
+        q, k, v = (part(x).flatten(2) for part in (self.q, self.k, self.v))
+        return v @ (q.transpose(1, 2) @ k).softmax(-1).transpose(1, 2)
+
+    network = read(attend, torch.zeros(1, 8, 4, 4), **{name: nn.Conv2d(8, 8, 1) for name in "qkv"})
+    assert ops(network) == ["conv", "conv", "conv", "matmul", "softmax", "matmul"]
+    assert network.macs == 3 * 16 * 64 + 2 * 16 * 16 * 8

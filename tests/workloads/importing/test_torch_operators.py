@@ -184,7 +184,7 @@ def test_grouped_queries_repeat_their_keys():
 
 @pytest.mark.parametrize(("rows", "used"), [(16, 4), (2, 2)])
 def test_experts_have_the_weights_that_rows_can_use(rows, used):
-    """16 rows of 16 features over 4 experts of 16 x 8: 16 x 128 MACs, weights of 4; 2 rows load 2 of them."""
+    """16 rows of 16 features over 4 experts of 16 x 8 bf16: 16 x 128 MACs, weights of 4; 2 rows load 2 of them."""
 
     def choose(self, x):
         offsets = torch.histc(x[0, :, 0].float(), 4).cumsum(0).int()
@@ -192,9 +192,9 @@ def test_experts_have_the_weights_that_rows_can_use(rows, used):
 
     weights = nn.Parameter(torch.zeros(4, 16, 8, dtype=torch.bfloat16))
     network = read(choose, torch.zeros(1, rows, 16, dtype=torch.bfloat16), w=weights)
-    assert (network.macs, network.weight_bytes) == (rows * 128, used * 128)
+    assert (network.macs, network.weight_bytes) == (rows * 128, used * 2 * 128)
     assert [note.op for note in network.notes if note.how == "experts"] == [f"{used} of 4 experts"]
-    assert network.in_batch(8).weight_bytes == 4 * 128
+    assert network.in_batch(8).weight_bytes == 4 * 2 * 128
     assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 4 * 128
 
 

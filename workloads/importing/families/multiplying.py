@@ -160,7 +160,10 @@ def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], 
             whole=(1,), operand_heads=heads * blocks,
         ))  # fmt: skip
         return Value(shape, name, _product_dims(first, shape))
-    if first.shape[:-2] != batch or not _is_heads(first) or not is_channels(first.dims[-1]) or _mixed(first.dims[-2]):
+    if not _lies_first(first, batch):
+        turned = swapped(sketch, second), swapped(sketch, first)
+        if _lies_first(turned[0], batch) and _own_heads(sketch, turned[1]) == heads and not second.above:
+            return swapped(sketch, _of_maps(sketch, *turned, batch, _turned(shape)))
         wanted = (*batch, *first.shape[-2:])
         first = sketch.rearranged([first], wanted, [rank - 2])
     own = _own_heads(sketch, second)
@@ -198,6 +201,12 @@ def _blocks(sketch: Sketch, first: Value, second: Value, batch: Sequence[int]) -
     fits = not counts and len(heads) == 1 and blocks * heads.pop() == prod(batch)
     widest = max(sketch.map_of(value)[2] for value in (first, second))
     return blocks if fits and blocks * widest <= MAX_EXTENT else 1
+
+
+def _lies_first(value: Value, batch: Sequence[int]) -> bool:
+    """Whether an array is the first operand of a product as it lies: rows are positions, heads and columns channels."""
+    is_split = value.shape[:-2] == tuple(batch) and _is_heads(value) and not repeats_in(value.dims)
+    return is_split and is_channels(value.dims[-1]) and not _mixed(value.dims[-2])
 
 
 def _own_heads(sketch: Sketch, value: Value) -> int:
