@@ -195,7 +195,7 @@ def test_experts_have_the_weights_that_rows_can_use(rows, used):
     assert (network.macs, network.weight_bytes) == (rows * 128, used * 2 * 128)
     assert [note.op for note in network.notes if note.how == "experts"] == [f"{used} of 4 experts"]
     assert network.in_batch(8).weight_bytes == 4 * 2 * 128
-    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 4 * 128
+    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 4 * 2 * 128
 
 
 def test_a_batch_inside_a_module_lies_along_channels():
