@@ -15,7 +15,8 @@ def answers(of: Callable[[], Iterator[dict[str, Any]]], seconds: float) -> dict[
     child = context.Process(target=_send, args=(there, of))
     child.start()
     there.close()
-    found, until = {}, time.monotonic() + seconds
+    found: dict[str, Any] = {}
+    until = time.monotonic() + seconds
     try:
         while here.poll(max(0.0, until - time.monotonic())):
             found |= here.recv()
