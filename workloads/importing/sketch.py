@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.layers import Layers
@@ -24,8 +25,10 @@ from workloads.importing.views import (
     normal,
     numbered,
     repeats_in,
+    turned,
 )
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.shapes import Shape
 
 Cut = tuple[int, int, int, int]  #: stride and extent of a channel atom, and the first and last + 1 step that are kept
 
@@ -46,6 +49,7 @@ class Sketch(Layers):
         super().__init__(name)
         self.cuts: dict[str, Cut] = {}  # slices of one atom of the channels
         self._parts: dict[str, tuple[Value, Value, int, range]] = {}  # slices: of what, as what, along, which steps
+        self._origins: dict[str, tuple[str, ...]] = {}  # rearrangements with all that they read: of what
         self._pieces: dict[str, tuple[Value, int, tuple[Piece, ...]]] = {}  # arrays that were written piece by piece
 
     def append(self, cache: Value, value: Value, rows: int) -> Value | None:
@@ -114,9 +118,14 @@ class Sketch(Layers):
                 f"{self.at}.pad", "maxpool", (value.source,), height + top + bottom, width + left + right, channels,
                 channels, padding=value.pad,
             ))  # fmt: skip
-        ends = (full(ROWS, height + top + bottom), full(COLUMNS, width + left + right))
-        dims = value.dims[:2] + ends[: value.rank - 2]
-        return replace(value, source=self.made[key], dims=dims, pad=(0, 0, 0, 0))
+        dims = list(value.dims)
+        for axis, extent, more in ((ROWS, height, top + bottom), (COLUMNS, width, left + right)):
+            if more:  # of a map of one row its dimension has no atom
+                where = (
+                    i for i, dim in enumerate(dims) if dim == full(axis, extent) and value.shape[i] == extent + more
+                )
+                dims[max(where)] = full(axis, extent + more)
+        return replace(value, source=self.made[key], dims=tuple(dims), pad=(0, 0, 0, 0))
 
     def _reduced(self, value: Value) -> Value:
         """One number for each position (and each of the channel dimensions that are left)."""
@@ -134,12 +143,22 @@ class Sketch(Layers):
     ) -> Value:
         """Put down a rearrangement of some maps to an array that lies as given; all are needed whole."""
         dims, extents = laid_out(shape, rows, columns)
-        sources = tuple(dict.fromkeys(value.source for value in values if value.source is not None))
+        sources = tuple(value.source for value in values)
         key = sources, tuple(value.dims for value in values), tuple(shape), tuple(rows), tuple(columns)
         if len(values) > 1 or key not in self.made:
-            name = f"{self.at}.order"
-            self.made[key] = self.light("rearrange", name, sources, extents, tuple(range(len(sources))))
+            self.made[key] = self.moved(values, extents)
         return Value(tuple(shape), self.made[key], dims)
+
+    def moved(self, values: Sequence[Value], extents: Shape) -> str:
+        """Put down a layer with elements of some maps in any order; of what was moved before, it reads the origin."""
+        sources: dict[str, None] = {}
+        for value in values:
+            if value.source is not None:
+                sources |= dict.fromkeys(self._origins.get(value.source, (value.source,)))
+        name = self.light("rearrange", f"{self.at}.order", tuple(sources), extents, tuple(range(len(sources))))
+        if prod(extents) >= sum(prod(self.builder.shape(source)) for source in sources):
+            self._origins[name] = tuple(sources)
+        return name
 
     def conform(self, value: Value, rows: Sequence[int], columns: Sequence[int] = ()) -> Value:
         """Return the value with these dimensions along rows and columns, in order: as it lies, or rearranged."""
@@ -161,9 +180,7 @@ class Sketch(Layers):
             self.made[key] = self.add(Layer("", "slice", (value.source,), height, width, left, channels))
         dims = (*value.dims[:dim], full(CHANNELS, len(kept)), *value.dims[dim + 1 :])
         shape = (*value.shape[:dim], len(kept), *value.shape[dim + 1 :])
-        found = replace(value, shape=shape, source=self.made[key], dims=numbered(dims))
-        self._parts[self.made[key]] = value, found, dim, kept
-        return found
+        return self.note_part(replace(value, shape=shape, source=self.made[key], dims=numbered(dims)), value, dim, kept)
 
     def cut(self, value: Value, dim: int, start: int, stop: int) -> Value:
         """Return steps start to stop of a dimension that is one atom of the channels: a slice."""
@@ -180,35 +197,37 @@ class Sketch(Layers):
         dims[dim] = (Atom(CHANNELS, atom.stride, kept),)
         shape = (*value.shape[:dim], kept, *value.shape[dim + 1 :])
         found = replace(value, shape=shape, source=self.made[key], dims=_closed(tuple(dims), atom, kept))
-        self._parts[self.made[key]] = value, found, dim, range(start, stop)
-        return found
+        return self.note_part(found, value, dim, range(start, stop))
 
     def whole_of(self, values: Sequence[Value], dim: int) -> Value | None:
         """Return what was cut along a dimension into these parts, each taken once; None where it was not.
 
-        The order of rows is that of the whole. The order of channels is free, so that the parts together, or functions
-        of them, are a function of the whole: halves that rotary embeddings swap, features of which some are turned and
-        others are not.
+        The order of channels is free, so that the parts together, or functions of them, are a function of the whole:
+        halves that rotary embeddings swap, features of which some are turned and others are not. So are rows in order,
+        of which some are turned; the last rows before the first are the whole rolled.
         """
         parts = [self._parts.get(value.source or "") for value in values]
         found = [part for part in parts if part is not None]
         if len(found) < len(values) or len({(whole.source, whole.dims, along) for whole, _, along, _ in found}) > 1:
             return None
         whole, _, along, _ = found[0]
-        steps = [step for _, _, _, kept in found for step in kept]
-        if is_channels(whole.dims[along]):
-            steps.sort()
         lies = all((value.shape, value.dims) == (cut.shape, cut.dims) for value, (_, cut, _, _) in zip(values, found))
-        if not lies or steps != list(range(whole.shape[along])) or (along != dim and whole.shape[dim] > 1):
+        if not lies or (along != dim and whole.shape[dim] > 1):
             return None
+        steps, every = [step for _, _, _, kept in found for step in kept], list(range(whole.shape[along]))
+        steps = sorted(steps) if is_channels(whole.dims[along]) else steps
+        rolled = turned(whole.dims[along], -steps[0]) if steps[0] else whole.dims[along]
+        if rolled is None or steps != every[steps[0] :] + every[: steps[0]]:
+            return None
+        dims = [*whole.dims[:along], rolled, *whole.dims[along + 1 :]]
         order = [{along: dim, dim: along}.get(i, i) for i in range(whole.rank)]  # that dimension is elsewhere now
-        return replace(whole, shape=tuple(whole.shape[i] for i in order), dims=tuple(whole.dims[i] for i in order))
+        return replace(whole, shape=tuple(whole.shape[i] for i in order), dims=tuple(dims[i] for i in order))
 
-    def cropped(self, value: Value, found: Value, dim: int, kept: range) -> Value:
-        """Note that a value is some steps of a dimension of another, which runs along rows or columns; return it."""
-        assert found.source is not None
-        self._parts[found.source] = value, found, dim, kept
-        return found
+    def note_part(self, part: Value, whole: Value, dim: int, kept: range) -> Value:
+        """Return a part of a map, noting which steps of which dimension it is."""
+        assert part.source is not None
+        self._parts[part.source] = whole, part, dim, kept
+        return part
 
     def remember(self, value: Value, axis: int, pieces: tuple[Piece, ...]) -> None:
         """Note the pieces along a dimension that an array was put together from."""

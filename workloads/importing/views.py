@@ -3,7 +3,8 @@
 A dimension is a tuple of atoms, outer to inner; an atom counts `extent` steps of `stride` along one axis of the map.
 Reshaping and transposing an array only regroup its atoms, so they move no data: [1, C, H, W] flattened and transposed
 to [1, H W, C] has the atoms (rows, columns) in one dimension and channels in the other. The order of channels never
-matters to the model, which keeps all channels of a position together; the order of positions does.
+matters to the model, which keeps all channels of a position together; the order of positions does where a window
+slides. A map that is rolled along its rows is the same map, counted from another row on.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class Atom(NamedTuple):
     axis: int
     stride: int
     extent: int
+    turn: tuple[int, ...] = ()  #: (stride, extent, first): of steps that are rolled, of which this is all or a part
 
 
 Dim = tuple[Atom, ...]
@@ -39,8 +41,8 @@ def normal(atoms: Iterable[Atom]) -> Dim:
     for atom in atoms:
         if atom.extent == 1:
             continue
-        if found and found[-1].axis == atom.axis and found[-1].stride == atom.stride * atom.extent:
-            found[-1] = Atom(atom.axis, atom.stride, found[-1].extent * atom.extent)
+        if found and found[-1][::3] == atom[::3] and found[-1].stride == atom.stride * atom.extent:
+            found[-1] = atom._replace(extent=found[-1].extent * atom.extent)
         else:
             found.append(atom)
     return tuple(found)
@@ -61,15 +63,15 @@ def reshape(dims: Dims, shape: Sequence[int]) -> Dims | None:
                 return None
             if part < atom.extent:
                 inner = atom.extent // part
-                rest.append(Atom(atom.axis, atom.stride, inner))
-                atom = Atom(atom.axis, atom.stride * inner, part)
+                rest.append(atom._replace(extent=inner))
+                atom = atom._replace(stride=atom.stride * inner, extent=part)
             taken.append(atom)
             extent //= part
         found.append(normal(taken))
     return tuple(found) if not rest else None
 
 
-def extent_of(dim: Dim) -> int:
+def extent_of(dim: Iterable[Atom]) -> int:
     """Return how many elements a dimension has."""
     return prod(atom.extent for atom in dim)
 
@@ -77,6 +79,19 @@ def extent_of(dim: Dim) -> int:
 def positions(dim: Dim) -> Dim:
     """Return the atoms that run along rows or columns."""
     return tuple(atom for atom in dim if atom.axis in (ROWS, COLUMNS))
+
+
+def turned(dim: Dim, steps: int) -> Dim | None:
+    """Return a dimension that is rolled by some steps; None unless it is one atom, whole as it was rolled before."""
+    if len(dim) != 1 or (dim[0].turn and dim[0].turn[:2] != dim[0][1:3]):
+        return None
+    first = (sum(dim[0].turn[2:]) - steps) % dim[0].extent
+    return (dim[0]._replace(turn=(*dim[0][1:3], first) if first else ()),)
+
+
+def unturned(dim: Dim) -> Dim:
+    """Return the dimension from its first place on: where the order of positions is free."""
+    return normal(atom._replace(turn=()) for atom in dim)
 
 
 def is_channels(dim: Dim) -> bool:

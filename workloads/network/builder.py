@@ -236,8 +236,9 @@ class Builder(Written):
 
         `first` is L x (heads R). Transposed (scores), `second` is M x (heads R) and the output L x (heads M); else
         (context) `second` is R x (heads M) and the output L x (heads M) too. With fewer operand heads `second` has so
-        many, each for heads / operand_heads of the first. `second` may be a cache and the rows below it. mask: of the
-        scores, or of what the softmax of masked scores weights.
+        many, each for heads / operand_heads of the first. `second` may be a cache and the rows below it. With b times
+        the heads both are in b blocks of positions, and L and M are those of a block. mask: of the scores, or of what
+        the softmax of masked scores weights.
         """
         sources = (first, *listed(second))
         operands = [self.shape(source) for source in sources]
@@ -245,8 +246,9 @@ class Builder(Written):
         for value in (heads, operand_heads):
             if value is not None and (type(value) is not int or value < 1):
                 raise NetworkError(f"layer {name!r} (matmul) has {shown(value)} heads; it must be an integer from 1")
-        if own and heads % own:
-            raise NetworkError(f"layer {name!r} (matmul) has {own} operand heads; they must divide its {heads} heads")
+        if own and heads % own and own % heads:
+            rule = f"they must divide its {heads} heads, or be a multiple of them"
+            raise NetworkError(f"layer {name!r} (matmul) has {own} operand heads; {rule}")
         forms = matmul_forms(operands, heads, own or 0)
         if transpose not in forms:
             raise NetworkError(

@@ -40,6 +40,8 @@ def _check_network(network: Network) -> None:
             raise Refusal(f"layer {layer.name!r}: a mask has no program yet; export the network of --masks none")
         if layer.op == "rearrange" and len(set(layer.inputs)) < len(layer.inputs):
             raise Refusal(f"layer {layer.name!r}: a rearrangement that reads a map twice has no program yet")
+        if layer.blocks > 1:
+            raise Refusal(f"layer {layer.name!r}: a product in blocks of positions has no program yet")
         if layer.frames is not None or layer.experts is not None:
             raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
         if layer.has_weights and layer.bits.weights != 8:

@@ -87,7 +87,7 @@ def layer_text(network: Network, v: int, name: str) -> str:
 
 def sharing_of(layer: Layer) -> int:
     """Return how many heads of a product share one of its second operand; they are rows one below the other."""
-    return layer.groups // layer.second_heads if layer.op == "matmul" else 1
+    return layer.sharing if layer.op == "matmul" else 1
 
 
 def heads_of(network: Network, u: int) -> int:

@@ -13,7 +13,7 @@ import numpy as np
 
 from simulator.execution.cores.share import wanted
 from simulator.execution.cores.team import Team
-from simulator.execution.count.layer_facts import second_heads
+from simulator.execution.count.layer_facts import heads_of_channels
 from simulator.execution.count.miss import Miss, Span
 from simulator.execution.count.part import ROWS
 from simulator.execution.count.scheme import Cells
@@ -45,9 +45,9 @@ class HeadedArithmetic(Arithmetic):
         if layer.op != "matmul":
             return super().block(v, rows, columns, read, whole)
         left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
-        rows = [np.split(whole(u), second_heads(layer)) for u in operands[1:]]
+        rows = [np.split(whole(u), heads_of_channels(layer)) for u in operands[1:]]
         second = [np.concatenate([part.reshape(-1) for part in parts]) for parts in zip(*rows)]
-        outputs, shared = self.channels[v] // layer.groups, layer.groups // second_heads(layer)
+        outputs, shared = self.channels[v] // layer.groups, layer.groups // heads_of_channels(layer)
         parts = enumerate(np.split(left, layer.groups))
         found = [Arithmetic._matmul(self, part, second[i // shared], outputs) for i, part in parts]
         return self.hide(v, rows, np.concatenate(found))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from simulator.execution.count.layer_facts import second_heads
+from simulator.execution.count.layer_facts import heads_of_channels
 from simulator.execution.count.miss import Span
 from simulator.execution.count.part import COLUMNS, Part
 from workloads.network.layers.layer import Layer
@@ -94,7 +94,7 @@ def wanted(network: Network, v: int, u: int, outputs: range, counts: Sequence[in
     if layer.op == "matmul" and is_full:
         operands = network.operands[v]
         heads = {layer.groups for each in operands[:1] if each == u}
-        heads |= {second_heads(layer) for each in operands[1:] if each == u}
+        heads |= {heads_of_channels(layer) for each in operands[1:] if each == u}
         return frozenset().union(*(_of_heads(counts[u], layer, outputs, each) for each in heads))
     has_parts = _is_apart(layer) or (layer.groups > 1 and is_full)
     if layer.op not in WINDOW_OPS or not has_parts:

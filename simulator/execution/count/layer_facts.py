@@ -64,8 +64,13 @@ def is_depthwise(layer: Layer) -> bool:
 
 
 def second_heads(layer: Layer) -> int:
-    """Return the heads of the second operand of a product."""
+    """Return the heads of the second operand of a product, those of all blocks of positions together."""
     return layer.operand_heads if layer.operand_heads > 0 else layer.groups
+
+
+def heads_of_channels(layer: Layer) -> int:
+    """Return the heads that lie side by side in the channels of a second operand: blocks are further positions."""
+    return min(layer.groups, second_heads(layer))
 
 
 def reach(layer: Layer) -> tuple[int, int]:

@@ -18,7 +18,7 @@ from simulator.execution.count.count import Count, extra_units
 from simulator.execution.count.layer_facts import has_weights, is_depthwise, tensor_of
 from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.chip import Chip
-from simulator.execution.layer.common.folded import folded, plain
+from simulator.execution.layer.common.folded import blocks_of, folded, plain
 from simulator.execution.layer.common.held import LOST
 from simulator.execution.layer.common.plan import LayerPlan, kind_of
 from simulator.execution.layer.common.problem import Problem
@@ -105,6 +105,8 @@ def dealt_cycles(
     """Return the cycles of the core that takes longest; batch: all samples."""
     (one, place), most = folded(network, v), 0
     of = one.layers[place].channels
+    if blocks_of(network.layers[v]) > 1:  # its heads are those of each block
+        network, v = one, place
     for mine in deal_layer(one, place, scheme, cores, batch, word):
         most = max(most, len(mine.samples) * _cycles(network, v, len(mine.outputs), of, technology))
     return most

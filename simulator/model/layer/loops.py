@@ -73,8 +73,9 @@ def loop_layer(
     local = [u for i, u in enumerate(operands) if i not in layer.whole]
     whole = dict.fromkeys(u for i, u in enumerate(operands) if i in layer.whole and layer.op not in PRODUCT_OPS)
     distinct = local if kind == "dense" and layer.groups > 1 else list(dict.fromkeys(local))
-    sharing = layer.groups // layer.second_heads  # heads of the first operand that share one of the second: rows
-    producers = tuple(network.tensors[u].channels // sharing for u in distinct)
+    # heads of the first operand that share one of the second are rows; blocks of positions are heads
+    sharing, blocks = layer.sharing, layer.blocks
+    producers = tuple(network.tensors[u].channels * blocks // sharing for u in distinct)
     places = tuple(range(len(local))) if distinct is local else tuple(map(distinct.index, local))
     rows, columns, samples = _axis(network, v, 0), _axis(network, v, 1), (batch, 1) if layer.has_weights else (1, batch)
     stays = NOTHING_STAYS if kept is None else _stays(network, v, kept, distinct, list(whole))
@@ -94,7 +95,7 @@ def loop_layer(
         producers=producers,
         operands=places,
         part=_part(layer, producers, places, technology.channel_alignment, stays.producers, bits.producers),
-        outputs=layer.channels // sharing,
+        outputs=layer.channels * blocks // sharing,
         weights=sum(network.tensors[u].size_bytes for u in operands[1:])
         if layer.op in PRODUCT_OPS
         else layer.weight_bytes,
@@ -141,7 +142,8 @@ def _bits(network: Network, v: int, producers: list[int]) -> LoopBits:
 def _stays(network: Network, v: int, kept: Kept, producers: list[int], whole: list[int]) -> Stays:
     operands, second = network.operands[v], []
     if network.layers[v].op in PRODUCT_OPS:
-        extents = [network.tensors[u].height * network.tensors[u].width for u in operands[1:]]
+        blocks = network.layers[v].blocks
+        extents = [network.tensors[u].height * network.tensors[u].width // blocks for u in operands[1:]]
         ends = list(accumulate(extents, initial=0))
         second = [each for each in zip(operands[1:], zip(ends, ends[1:])) if each[0] in kept.on_chip]
     return Stays(
@@ -189,8 +191,8 @@ def kind_of(network: Network, v: int) -> Kind:
     layer = network.layers[v]
     if layer.op == "matmul":
         second = [network.tensors[u] for u in network.operands[v][1:]]
-        has_rows = second[0].channels // layer.second_heads == layer.in_channels // layer.groups
-        positions = sum(each.height * each.width for each in second)
+        has_rows = second[0].channels * layer.sharing == layer.in_channels
+        positions = sum(each.height * each.width for each in second) // layer.blocks
         return "transposed" if has_rows and positions * layer.groups == layer.channels else "product"
     if layer.op == "attention":
         return "attention"
@@ -207,7 +209,9 @@ def _axis(network: Network, v: int, axis: int) -> Axis:
     layer = network.layers[v]
     windows = (layer.height, layer.width)[axis]
     if layer.op not in WINDOW_OPS:
-        windows *= layer.groups // layer.second_heads if axis == 0 else 1
+        if layer.blocks > 1:  # all of a block are rows
+            windows = layer.height * layer.width // layer.blocks if axis == 0 else 1
+        windows *= layer.sharing if axis == 0 else 1
         return Axis(windows, windows)
     source = network.tensors[network.operands[v][0]]
     return Axis(

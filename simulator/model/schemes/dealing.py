@@ -78,7 +78,7 @@ def _wanted(network: Network, v: int, u: int, outputs: Interval) -> list[Interva
     if layer.op == "matmul":
         operands = network.operands[v]
         heads = {layer.groups for each in operands[:1] if each == u}
-        heads |= {layer.second_heads for each in operands[1:] if each == u}
+        heads |= {layer.groups // layer.sharing for each in operands[1:] if each == u}
         return _union([_of_groups(channels, layer, outputs, each) for each in heads])
     is_apart = layer.op not in DENSE_OPS and layer.channels == layer.in_channels
     if layer.op not in WINDOW_OPS or not (is_apart or layer.groups > 1):

@@ -156,6 +156,12 @@ def _part_of(layer: Layer, loops: LoopLayer, most: LoopLayer) -> Layer:
     def share(size: int) -> int:
         return size * most.outputs // loops.outputs
 
+    if layer.blocks > 1:  # heads of each block, of its positions
+        b = layer.blocks
+        layer = replace(
+            layer, height=layer.height * layer.width // b, width=1, channels=layer.channels * b,
+            in_channels=layer.in_channels * b, groups=layer.groups * b, operand_heads=0,
+        )  # fmt: skip
     if loops.kind in REDUCING and _part_count(loops) == 1:
         return replace(layer, channels=share(layer.channels))
     groups = share(layer.groups) if layer.groups > 1 else 1

@@ -49,7 +49,7 @@ def _unit(network: Network, v: int, heads: list[int]) -> int:
     layer = network.layers[v]
     channels = [network.tensors[u].channels for u in network.operands[v]]
     if layer.op == "matmul":
-        return layer.second_heads
+        return layer.groups // layer.sharing
     if layer.op == "softmax":
         return heads[v]
     if layer.op in JOIN_OPS:

@@ -144,11 +144,11 @@ def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
         size, ends = layer.in_channels // layer.groups, accumulate(each.channels for each in operands)
         cuts = sorted({0, *ends, *range(size, layer.in_channels, size)})
         parts += [((b - a) * taps * layer.channels // layer.groups, layer.bits.weights) for a, b in pairwise(cuts)]
-    if layer.groups == 1:
+    if layer.groups == layer.blocks == 1:
         return parts
     parts += [(layer.channels // layer.groups, layer.output_bits)]
     if layer.op in PRODUCT_OPS:
-        parts += [(each.channels // layer.second_heads, each.bits) for each in operands[1:]]
+        parts += [(each.channels * layer.sharing // layer.groups, each.bits) for each in operands[1:]]
         operands = operands[:1]
     return parts + [(layer.in_channels // layer.groups, each.bits) for each in operands]
 

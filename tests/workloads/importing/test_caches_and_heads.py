@@ -109,8 +109,8 @@ def test_a_concat_without_outputs_is_no_cache(tmp_path):
     assert ops(network) == ["conv"] and [tensor.kind for tensor in network.inputs] == ["input"]
 
 
-def test_windows_that_attend_each_by_itself_run_in_blocks(tmp_path):
-    """4 windows of 3 tokens with 2 heads of 8: 8 heads of 3 keys; keys keep their rows where they become heads."""
+def test_windows_that_attend_each_by_itself_are_blocks_of_positions(tmp_path):
+    """4 windows of 3 tokens with 2 heads of 8: no copy, and as layers, for a window has few keys."""
     g = Graph()
     x = g.input("x", 1, 12, 16)
     query, key, value = (
@@ -119,6 +119,8 @@ def test_windows_that_attend_each_by_itself_run_in_blocks(tmp_path):
     )
     weights = g.node("Softmax", g.node("MatMul", query, key), axis=-1)
     network = workloads.load(g.save(tmp_path, g.node("MatMul", weights, value)))
-    (attention,) = [each for each in workloads.attention_in_blocks(network).layers if each.op == "attention"]
-    assert (attention.groups, attention.keys, attention.macs) == (8, 3, 2 * 8 * 3 * 3 * 8)
+    assert ops(network) == ["fc", "fc", "fc", "matmul", "softmax", "matmul"]
+    scores, context = (each for each in network.layers if each.op == "matmul")
+    assert (scores.blocks, scores.groups, scores.macs, context.macs) == (4, 2, 8 * 3 * 3 * 8, 8 * 3 * 3 * 8)
+    assert [note.op for note in workloads.attention_in_blocks(network).notes if note.how == "in layers"]
     assert runs(network)

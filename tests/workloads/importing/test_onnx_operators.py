@@ -213,16 +213,16 @@ def test_a_class_token_in_front_of_a_map_rearranges_it_and_is_cut_off_again(tmp_
     assert (found[4].in_channels, found[4].channels) == (16, 10)
 
 
-def test_positions_in_another_order_are_rearranged(tmp_path):
-    """Windows of 2x2 out of a 4x4 map, each multiplied with itself: 4 windows are batches, so both are rearranged."""
+def test_windows_are_blocks_of_positions(tmp_path):
+    """Windows of 2x2 out of a 4x4 map, each multiplied with itself: no copy, 4 blocks of 4 positions."""
     g = Graph()
     x = g.node("Conv", image(g, 4, 4, 4), g.weight(4, 4, 1, 1))
     six = g.node("Reshape", x, g.numbers(1, 4, 2, 2, 2, 2))
     windows = g.node("Reshape", g.node("Transpose", six, perm=[0, 2, 4, 3, 5, 1]), g.numbers(4, 4, 4))
     scores = g.node("MatMul", windows, g.node("Transpose", windows, perm=[0, 2, 1]))
     found = list(layers(tmp_path, g, scores).values())
-    assert [layer.op for layer in found] == ["conv", "rearrange", "rearrange", "matmul"]
-    assert found[-1].groups == 4 and found[-1].macs == 4 * 4 * 4 * 4
+    assert [layer.op for layer in found] == ["conv", "matmul"]
+    assert found[-1].blocks == 4 and found[-1].macs == 4 * 4 * 4 * 4
 
 
 def test_a_channel_shuffle_is_free(tmp_path):
@@ -411,3 +411,28 @@ def test_16_bits_are_priced_as_such_where_all_matrices_have_them(tmp_path, kinds
     network = workloads.load(g.save(tmp_path, y))
     assert network.number_types()["weights"] == network.number_types()["activations"] == (name,)
     assert network.weight_bytes == len(kinds) * 256 * (1 if name == "int8" else 2)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_causal_padding_is_that_of_the_convolution(tmp_path, is_turned):
+    """Two zeros before a sequence, in either order of its dimensions, and an activation: rows of the window."""
+    g = Graph()
+    x = g.node("Conv", g.input("x", 1, 4, 32), g.weight(8, 4, 1))
+    if is_turned:
+        x = g.node("Pad", g.node("Transpose", x, perm=[0, 2, 1]), g.numbers(0, 2, 0, 0, 0, 0))
+        x = g.node("Transpose", g.node("Relu", x), perm=[0, 2, 1])
+    else:
+        x = g.node("Relu", g.node("Pad", x, g.numbers(0, 0, 2, 0, 0, 0)))
+    found = list(layers(tmp_path, g, g.node("Conv", x, g.weight(8, 8, 3))).values())
+    assert [layer.op for layer in found] == ["conv", "conv"] and found[1].padding == (2, 0, 0, 0)
+
+
+def test_rows_that_change_places_and_back_are_the_map(tmp_path):
+    g = Graph()
+    x = g.node("Conv", image(g, 6, 6, 4), g.weight(4, 4, 1, 1))
+    for count in (2, 4):
+        last = g.node("Slice", x, g.numbers(count), g.numbers(6), g.numbers(2))
+        first = g.node("Slice", x, g.numbers(0), g.numbers(count), g.numbers(2))
+        x = g.node("Conv", g.node("Concat", last, first, axis=2), g.weight(4, 4, 1, 1))
+    found = layers(tmp_path, g, g.node("Conv", x, g.weight(4, 4, 3, 3)))
+    assert [layer.op for layer in found.values()] == ["conv"] * 4

@@ -11,26 +11,7 @@ torch = pytest.importorskip("torch", reason="modules need torch: pip install 'co
 from torch import nn  # noqa: E402
 from torch.nn import functional  # noqa: E402
 
-
-class Call(nn.Module):
-    """A function of its inputs as a module."""
-
-    def __init__(self, function, **parts):
-        super().__init__()
-        self.function = function
-        for name, part in parts.items():
-            setattr(self, name, part)
-
-    def forward(self, *inputs):
-        return self.function(self, *inputs)
-
-
-def read(function, *inputs, **parts):
-    return workloads.from_torch(Call(function, **parts), inputs)
-
-
-def ops(network):
-    return [layer.op for layer in network.layers]
+from tests.helpers.modules import ops, read  # noqa: E402
 
 
 def test_arguments_are_given_by_name():
@@ -224,7 +205,7 @@ def test_grouped_queries_repeat_their_keys():
 
 @pytest.mark.parametrize(("rows", "used"), [(16, 4), (2, 2)])
 def test_experts_have_the_weights_that_rows_can_use(rows, used):
-    """16 rows of 16 features over 4 experts of 16 x 8: 16 x 128 MACs, weights of 4; 2 rows load 2 of them."""
+    """16 rows of 16 features over 4 experts of 16 x 8 bf16: 16 x 128 MACs, weights of 4; 2 rows load 2 of them."""
 
     def choose(self, x):
         offsets = torch.histc(x[0, :, 0].float(), 4).cumsum(0).int()
@@ -232,10 +213,10 @@ def test_experts_have_the_weights_that_rows_can_use(rows, used):
 
     weights = nn.Parameter(torch.zeros(4, 16, 8, dtype=torch.bfloat16))
     network = read(choose, torch.zeros(1, rows, 16, dtype=torch.bfloat16), w=weights)
-    assert (network.macs, network.weight_bytes) == (rows * 128, 2 * used * 128)  # in bfloat16
+    assert (network.macs, network.weight_bytes) == (rows * 128, used * 2 * 128)
     assert [note.op for note in network.notes if note.how == "experts"] == [f"{used} of 4 experts"]
-    assert network.in_batch(8).weight_bytes == 2 * 4 * 128
-    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 2 * 4 * 128
+    assert network.in_batch(8).weight_bytes == 4 * 2 * 128
+    assert [operator.parameters for operator in operators_of(network, parameters=True, batch=8)][-1] == 4 * 2 * 128
 
 
 def test_a_batch_inside_a_module_lies_along_channels():

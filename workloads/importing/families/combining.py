@@ -41,7 +41,7 @@ def join(sketch: Sketch, op: str, values: Sequence[Value]) -> Value:
             return _spread(sketch, found, shape)
         if found is not None:
             maps = [found]
-    maps = [sketch.settle(value) for value in maps]
+    maps = [sketch.settle(_once(value)) for value in maps]
     largest = max(maps, key=size_of)
     maps.sort(key=lambda value: (value.shape != shape, value is not largest))
     first = maps[0] if maps[0].shape == shape else sketch.settle(_spread(sketch, maps[0], shape))
@@ -76,8 +76,8 @@ def _of_one(maps: Sequence[Value]) -> Value | None:
         return first if all(value.dims == first.dims for value in maps) else None
     first = max(full, key=size_of)
     for value in maps:
-        for own, dim in zip(value.dims[::-1], first.dims[::-1]):
-            if own not in (dim, ()):
+        for own, stored, dim in zip(value.dims[::-1], views.without_repeats(value.dims)[::-1], first.dims[::-1]):
+            if own != dim and stored:
                 return None
     kinds = [value.pending for value in full if value.pending] or ["layernorm"]
     statistics = any(value.is_statistic for value in maps)
@@ -89,6 +89,13 @@ def _spread(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
     if prod(shape) == size_of(value):
         return reshape(sketch, value, shape)
     return expand(sketch, value, shape)
+
+
+def _once(value: Value) -> Value:
+    """The value without the dimensions along which it is repeated as a whole: it is broadcast there again."""
+    is_repeated = [bool(dim) and all(atom.axis == views.REPEATS for atom in dim) for dim in value.dims]
+    shape = tuple(1 if gone else extent for gone, extent in zip(is_repeated, value.shape))
+    return replace(value, shape=shape, dims=tuple(() if gone else dim for gone, dim in zip(is_repeated, value.dims)))
 
 
 def _beside(sketch: Sketch, value: Value, first: Value) -> Value:
@@ -105,7 +112,7 @@ def _beside(sketch: Sketch, value: Value, first: Value) -> Value:
     key = "beside", value.source, value.dims, first.shape, first.dims
     if key not in sketch.made:
         assert value.source is not None
-        sketch.made[key] = sketch.light("rearrange", f"{sketch.at}.order", (value.source,), other, (0,))
+        sketch.made[key] = sketch.moved([value], other)
     return replace(first, source=sketch.made[key])
 
 
@@ -188,7 +195,7 @@ def _reduced(sketch: Sketch, value: Value, axes: Sequence[int], shape: tuple[int
 def _pooled(sketch: Sketch, value: Value, axes: Sequence[int], op: str) -> Value:
     """The value pooled over all its rows, columns or both, as far as the dimensions run along them."""
     height, width, channels = extents = sketch.map_of(value)
-    along = [views.normal(a for i in axes for a in value.dims[i] if a.axis == axis) for axis in (0, 1)]
+    along = [views.unturned(tuple(a for i in axes for a in value.dims[i] if a.axis == axis)) for axis in (0, 1)]
     if any(along[axis] not in ((), views.full(axis, extents[axis])) for axis in (0, 1)):
         rows = [i for i in axes if views.positions(value.dims[i])]
         others = [i for i in position_dims(value) if i not in rows]

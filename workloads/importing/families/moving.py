@@ -32,6 +32,9 @@ def reshape(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
         data = None if value.data is None else value.data.reshape(shape)
         return derived(shape, data, [value])
     if value.pad != (0, 0, 0, 0):
+        rest = iter([dim for dim, extent in zip(value.dims, value.shape) if extent > 1])
+        if [extent for extent in shape if extent > 1] == [extent for extent in value.shape if extent > 1]:
+            return replace(value, shape=shape, dims=tuple(next(rest) if extent > 1 else () for extent in shape))
         value = sketch.settle(value)
     dims = views.reshape(value.dims, shape)
     if dims is None:
@@ -48,9 +51,22 @@ def transpose(sketch: Sketch, value: Value, order: Sequence[int]) -> Value:
     if value.is_constant:
         data = None if value.data is None else value.data.transpose(order)
         return derived(shape, data, [value])
-    if value.pad != (0, 0, 0, 0):
-        value = sketch.settle(value)
     return replace(value, shape=shape, dims=tuple(value.dims[i] for i in order))
+
+
+def roll(sketch: Sketch, value: Value, steps: Sequence[int], axes: Sequence[int]) -> Value:
+    """Return the value rolled along some dimensions: the same map, read from another place on, or a rearrangement."""
+    value = sketch.settle(value)
+    dims = list(value.dims)
+    for axis, count in zip(axes, steps, strict=True):
+        dim = dims[axis_of(value, axis)]
+        found = dim if is_channels(dim) else views.turned(dim, count)
+        if found is None:
+            along = position_dims(value)
+            rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
+            return sketch.rearranged([value], value.shape, rows, columns)
+        dims[axis_of(value, axis)] = found
+    return replace(value, dims=tuple(dims))
 
 
 def squeeze(sketch: Sketch, value: Value, axes: Sequence[int] | None) -> Value:
@@ -84,7 +100,7 @@ def expand(sketch: Sketch, value: Value, shape: tuple[int, ...]) -> Value:
         return reshape(sketch, value, shape)
     if len(shape) == 4 and value.shape == (*shape[:2], 1, 1):  # a pooled map over all positions
         return resize(sketch, value, shape[2:], "nearest")
-    value = sketch.put_down(value)
+    value = value if value.is_statistic else sketch.put_down(value)
     dims = [*((),) * rank, *value.dims]
     for i, (extent, have) in enumerate(zip(shape, (1,) * rank + value.shape, strict=True)):
         if extent != have:
@@ -121,16 +137,18 @@ def part(sketch: Sketch, value: Value, axis: int, start: int, stop: int, step: i
     if is_channels(dim):
         return sketch.chosen(value, axis, kept)
     for along, extent in ((ROWS, height), (COLUMNS, width)):
-        if step > 0 and dim == full(along, extent):
-            return _cropped(sketch, value, axis, along, kept)
+        if step > 0 and views.unturned(dim) == full(along, extent):
+            first = (kept[0] + sum(dim[0].turn[2:])) % extent if dim else 0
+            if first + kept[-1] - kept[0] < extent:
+                return _cropped(sketch, value, axis, along, kept, first)
     return sketch.rearranged([value], shape, [i for i in position_dims(value) if shape[i] > 1])
 
 
-def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -> Value:
-    """Some rows or columns of a map: a slice with negative padding and a stride."""
+def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range, first: int) -> Value:
+    """Some rows or columns of a map, from its `first` on: a slice with negative padding and a stride."""
     height, width, channels = sketch.map_of(value)
     extents, strides, sides = [height, width], [1, 1], [0, 0, 0, 0]
-    sides[along], sides[along + 2] = -kept[0], kept[-1] + 1 - extents[along]
+    sides[along], sides[along + 2] = -first, first + kept[-1] - kept[0] + 1 - extents[along]
     extents[along], strides[along] = len(kept), kept.step
     assert value.source is not None
     name = sketch.add(Layer(
@@ -139,8 +157,7 @@ def _cropped(sketch: Sketch, value: Value, axis: int, along: int, kept: range) -
     ))  # fmt: skip
     dims, shape = list(value.dims), list(value.shape)
     dims[axis], shape[axis] = full(along, len(kept)), len(kept)
-    found = replace(value, shape=tuple(shape), source=name, dims=tuple(dims))
-    return sketch.cropped(value, found, axis, kept)
+    return sketch.note_part(replace(value, shape=tuple(shape), source=name, dims=tuple(dims)), value, axis, kept)
 
 
 def pick(sketch: Sketch, value: Value, axis: int, index: int) -> Value:
@@ -254,14 +271,28 @@ def pad(sketch: Sketch, value: Value, before: Sequence[int], after: Sequence[int
         return derived(shape, None, [value])
     if shape == value.shape and not any(before):
         return value
-    if value.rank in (3, 4) and not any((*before[:2], *after[:2])):
+    padded = [i for i in range(value.rank) if before[i] or after[i]]
+    lies = None
+    if min(*before, *after) >= 0 and not (value.pending or value.is_statistic or value.above):
+        lies = _sides_of(sketch, value, padded)  # in addition to what is there
+    if lies is None:
+        value = sketch.settle(value)
+        lies = _sides_of(sketch, value, padded)
+    if lies is None and value.rank in (3, 4) and padded[0] > 1:
         value = sketch.conform(value, [2], [3][: value.rank - 3])
-        sides = (before[2], before[3] if value.rank == 4 else 0, after[2], after[3] if value.rank == 4 else 0)
-        return replace(value, shape=shape, pad=sides)
-    if not any((before[0], before[-1], after[0], after[-1])) and value.rank == 4:  # channels last
-        value = sketch.conform(value, [1], [2])
-        turned = transpose(sketch, value, (0, 3, 1, 2))
-        inside = pad(sketch, turned, (0, 0, before[1], before[2]), (0, 0, after[1], after[2]))
-        return transpose(sketch, sketch.settle(inside), (0, 2, 3, 1))
-    value = sketch.settle(value)
-    return sketch.rearranged([value], shape, position_dims(value) or [value.rank - 1])
+        lies = dict(zip((2, 3), (ROWS, COLUMNS)))
+    if lies is None:
+        return sketch.rearranged([value], shape, position_dims(value) or [value.rank - 1])
+    sides = list(value.pad)
+    for i in padded:
+        sides[lies[i]] += before[i]
+        sides[lies[i] + 2] += after[i]
+    return replace(value, shape=shape, pad=(sides[0], sides[1], sides[2], sides[3]))
+
+
+def _sides_of(sketch: Sketch, value: Value, padded: Sequence[int]) -> dict[int, int] | None:
+    """Which of these dimensions runs along all rows, and which along all columns; None where one does not."""
+    extents = sketch.map_of(value)
+    ways = {full(axis, extents[axis]): axis for axis in (ROWS, COLUMNS) if extents[axis] > 1}
+    found = {i: ways[value.dims[i]] for i in padded if value.dims[i] in ways}
+    return found if len(found) == len(padded) else None

@@ -24,6 +24,7 @@ from workloads.importing.views import (
     without_repeats,
 )
 from workloads.network.layers.layer import Layer, Note
+from workloads.network.layers.shapes import MAX_EXTENT
 from workloads.network.layers.types import Experts
 
 
@@ -149,7 +150,20 @@ def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], 
     """
     heads, rank = prod(batch), len(shape)
     first, second = _padded_rank(first, rank), _padded_rank(second, rank)
-    if first.shape[:-2] != batch or not _is_heads(first) or not is_channels(first.dims[-1]) or _mixed(first.dims[-2]):
+    blocks = _blocks(sketch, first, second, batch)
+    if blocks > 1:
+        height, width, inner = sketch.map_of(first)
+        assert first.source is not None and second.source is not None
+        heads //= blocks
+        name = sketch.add(Layer(
+            "", "matmul", (first.source, second.source), height, width, heads * shape[-1], inner, groups=heads,
+            whole=(1,), operand_heads=heads * blocks,
+        ))  # fmt: skip
+        return Value(shape, name, _product_dims(first, shape))
+    if not _lies_first(first, batch):
+        turned = swapped(sketch, second), swapped(sketch, first)
+        if _lies_first(turned[0], batch) and _own_heads(sketch, turned[1]) == heads and not second.above:
+            return swapped(sketch, _of_maps(sketch, *turned, batch, _turned(shape)))
         wanted = (*batch, *first.shape[-2:])
         first = sketch.rearranged([first], wanted, [rank - 2])
     own = _own_heads(sketch, second)
@@ -166,6 +180,33 @@ def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], 
         whole=tuple(range(1, len(sources))), operand_heads=0 if own == heads else own,
     ))  # fmt: skip
     return Value(shape, name, _product_dims(first, shape))
+
+
+def _blocks(sketch: Sketch, first: Value, second: Value, batch: Sequence[int]) -> int:
+    """In how many blocks the positions of both operands are (windows, rows, columns), 1 where they do not lie so.
+
+    A row of a block meets the rows of its own block. Which positions are a block is a matter of addresses.
+    """
+    counts, heads = set(), set()
+    for value in (first, second):
+        outer, (rows, columns) = value.dims[:-2], value.dims[-2:]
+        if value.shape[:-2] != tuple(batch) or value.above or repeats_in(value.dims):
+            return 1
+        is_turned = value is second and is_channels(rows) and not is_channels(columns)
+        if not is_channels(rows if is_turned else columns) or _mixed(columns if is_turned else rows):
+            return 1
+        counts.add(tuple(atom.extent for dim in outer for atom in positions(dim)))
+        heads.add(channels_in(outer))
+    blocks = prod(counts.pop())
+    fits = not counts and len(heads) == 1 and blocks * heads.pop() == prod(batch)
+    widest = max(sketch.map_of(value)[2] for value in (first, second))
+    return blocks if fits and blocks * widest <= MAX_EXTENT else 1
+
+
+def _lies_first(value: Value, batch: Sequence[int]) -> bool:
+    """Whether an array is the first operand of a product as it lies: rows are positions, heads and columns channels."""
+    is_split = value.shape[:-2] == tuple(batch) and _is_heads(value) and not repeats_in(value.dims)
+    return is_split and is_channels(value.dims[-1]) and not _mixed(value.dims[-2])
 
 
 def _own_heads(sketch: Sketch, value: Value) -> int:

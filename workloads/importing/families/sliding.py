@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, size_of
-from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, full, normal
+from workloads.importing.views import CHANNELS, COLUMNS, ROWS, Atom, extent_of, full, is_channels, normal, positions
 from workloads.network.layers.layer import Layer, Note
 from workloads.network.layers.shapes import MAX_EXTENT, output_extent, same_padding, spread_extent
 from workloads.network.layers.windows import Method, resize_window, transposed_padding
@@ -50,11 +51,12 @@ def _on_map(sketch: Sketch, value: Value) -> tuple[Value, tuple[int, int, int, i
         raise NetworkError(f"slides over an array of {value.rank} dimensions; 3 and 4 are known")
     if value.is_constant:
         value = sketch.fed(value, [2], [3][: value.rank - 3])
-    sides = value.pad
-    value = replace(value, pad=(0, 0, 0, 0))
-    if value.pending or value.is_statistic:
+    height, width, _ = (1, 1, 1) if value.source is None else sketch.map_of(value)
+    lies = value.dims[2:] == (full(ROWS, height), full(COLUMNS, width))[: value.rank - 2]
+    if value.pending or value.is_statistic or not lies:
         value = sketch.settle(value)
-    return sketch.conform(value, [2], [3][: value.rank - 3]), sides
+    sides = value.pad
+    return sketch.conform(replace(value, pad=(0, 0, 0, 0)), [2], [3][: value.rank - 3]), sides
 
 
 def slide(
@@ -65,6 +67,11 @@ def slide(
 
     A batch inside the network lies along channels: groups that have the same weights, which are counted for each.
     """
+    if channels is not None and not value.is_constant and value.shape[0] == 1:
+        if all(plane == (1, 1, 0, 0, 1) for plane in window.planes(value.rank - 2)):
+            value = sketch.settle(value)
+            if is_channels(value.dims[1]) and all(positions(dim) == dim for dim in value.dims[2:]):
+                return _at_each(sketch, value, channels, groups, weights)
     value, sides = _on_map(sketch, value)
     height, width, in_channels = sketch.map_of(value)
     batch = value.shape[0]
@@ -90,6 +97,15 @@ def slide(
     ), weights)  # fmt: skip
     share(sketch, name, weights, batch)
     return mapped(name, out, extents, value.rank, batch)
+
+
+def _at_each(sketch: Sketch, value: Value, channels: int, groups: int, weights: Value | None) -> Value:
+    """A convolution that slides over single positions, whose order is free."""
+    height, width, in_channels = sketch.map_of(value)
+    assert value.source is not None
+    layer = Layer("", "conv", (value.source,), height, width, channels, in_channels, groups=groups)
+    shape, dims = (1, channels, *value.shape[2:]), ((), full(CHANNELS, channels), *value.dims[2:])
+    return replace(value, shape=shape, source=sketch.dense(layer, weights), dims=dims)
 
 
 def share(sketch: Sketch, name: str, weights: Value | None, batch: int) -> None:
@@ -143,6 +159,12 @@ def adaptive_pool(sketch: Sketch, op: str, value: Value, out: Sequence[int]) -> 
     """
     value = sketch.settle(value)
     extents = value.shape[2:]
+    over, (height, width, channels) = [atom for dim in value.dims[2:] for atom in positions(dim)], sketch.map_of(value)
+    if set(out) == {1} and height * width == extent_of(over) == prod(extents):  # in any order
+        assert value.source is not None
+        name = sketch.add(Layer("", op, (value.source,), 1, 1, channels, channels, (height, width), (height, width)))
+        dims = (*value.dims[:2], *((),) * len(extents))
+        return replace(value, shape=(*value.shape[:2], *out), source=name, dims=dims)
     if len(out) != len(extents) or min(out, default=0) < 1:
         raise NetworkError(f"pools a map of {list(extents)} to {list(out)}")
     if any(size > extent for extent, size in zip(extents, out)):

@@ -29,6 +29,8 @@ def _order(call: TorchCall) -> list[int]:
     order = list(range(value.rank))
     if call.op == "permute":
         return list(call.get("dims"))
+    if call.op == "numpy_T":
+        return order[::-1]
     if call.op == "movedim":
         pairs = zip(pair(call.get("destination"), 1), pair(call.get("source"), 1), strict=True)
         places = {axis_of(value, place): axis_of(value, axis) for place, axis in pairs}
@@ -104,6 +106,8 @@ def _reordered(call: TorchCall) -> Answer:
         split = moving.unsqueeze(call.sketch, value, [axis + 1])
         wide = moving.expand(call.sketch, split, (*split.shape[: axis + 1], times, *split.shape[axis + 2 :]))
         return moving.reshape(call.sketch, wide, call.shape)
+    if call.op == "roll" and moved:
+        return moving.roll(call.sketch, value, pair(call.get("shifts"), 1), pair(moved, 1))
     axes = {axis_of(value, axis) for axis in pair(moved, 1)} if moved is not None else set(range(value.rank))
     if not axes & set(along) and call.shape == value.shape:
         return value
@@ -262,7 +266,7 @@ ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
         "view _reshape_alias view_copy reshape flatten unflatten squeeze unsqueeze _unsafe_view view_as "
         "reshape_as"
     ),
-    _transpose: "permute transpose t movedim swapaxes swapdims mT mH adjoint",
+    _transpose: "permute transpose t movedim swapaxes swapdims mT mH adjoint numpy_T",
     _expand: "expand expand_as repeat",
     _concat: "cat concat concatenate",
     _stack: "stack",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,14 +14,33 @@ def exported(module: Any, example_inputs: Any, title: str) -> Any:
     import torch
 
     arguments, keywords = arguments_of(example_inputs)
-    was_training = module.training
+    was_training, handle = (
+        module.training,
+        module.register_forward_hook(lambda *call: list(_tensors_in(call[-1], set()))),
+    )
     try:
         with torch.no_grad(), without_fast_paths():
             return torch.export.export(module.eval(), arguments, keywords, strict=False)
     except Exception as error:  # whatever a module does when it runs
         raise NetworkError(f"module {title!r} cannot be exported: {_reason(error)}") from None
     finally:
+        handle.remove()
         module.train(was_training)
+
+
+def _tensors_in(found: Any, seen: set[int]) -> Iterator[Any]:
+    """The tensors of what a module returns, those of objects that torch.export does not know (caches) as well."""
+    import torch
+
+    if isinstance(found, torch.Tensor):
+        yield found
+    elif id(found) not in seen and not isinstance(found, (str, bytes, type)):
+        seen.add(id(found))
+        parts = found.values() if isinstance(found, Mapping) else found
+        if not isinstance(parts, (Iterable, Mapping)) or hasattr(found, "layers"):
+            parts = vars(found).values() if hasattr(found, "__dict__") else ()
+        for each in parts:
+            yield from _tensors_in(each, seen)
 
 
 @contextmanager

@@ -34,6 +34,8 @@ def _normalise(call: TorchCall) -> Answer:
 
 def _reduce(op: str) -> Callable[[TorchCall], Answer]:
     def rule(call: TorchCall) -> Answer:
+        if "other" in call.arguments:  # the larger of two
+            return combining.join(call.sketch, "add", call.values())
         dim = call.get("dim")
         axes = None if dim is None or dim == [] else pair(dim, 1)
         found = combining.reduce(call.sketch, call.value("self"), axes, bool(call.get("keepdim", False)), op)

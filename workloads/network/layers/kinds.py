@@ -16,6 +16,9 @@ MAX_DISTANCE = 2**20  #: of a mask: that of a map's rows (shapes.MAX_EXTENT)
 MASKED_OPS = ("attention", "matmul", "softmax")
 
 
+MAX_OPERAND_HEADS = 2**26  #: heads of all blocks of positions, our choice
+
+
 def check_input(tensor: Tensor) -> None:
     """Raise NetworkError unless a model input is of a kind that there is, and its numbers have sane bits."""
     check_number(f"model input {tensor.name!r} has bits", tensor.bits, tensor.number_as)
@@ -44,11 +47,10 @@ def check_kind(layer: Layer) -> None:
         raise NetworkError(f"layer {layer.name!r} has bits {shown(layer.bits)}; it must be Bits")
     if type(layer.appended) is not bool:
         raise NetworkError(f"layer {layer.name!r} has appended {shown(layer.appended)}; it must be True or False")
-    if type(layer.operand_heads) is not int or not 0 <= layer.operand_heads <= layer.groups:
-        raise NetworkError(
-            f"layer {layer.name!r} has operand_heads {shown(layer.operand_heads)}; it must be an integer from 0 to its "
-            f"{layer.groups} heads"
-        )
+    most = layer.groups if layer.op == "attention" else MAX_OPERAND_HEADS
+    if type(layer.operand_heads) is not int or not 0 <= layer.operand_heads <= most:
+        rule = f"it must be an integer from 0 to {most}"
+        raise NetworkError(f"layer {layer.name!r} has operand_heads {shown(layer.operand_heads)}; {rule}")
     if layer.operand_heads and layer.op not in PRODUCT_OPS:
         raise NetworkError(f"layer {layer.name!r} ({layer.op}) has operand_heads; only a matmul or attention has them")
     has_keys = layer.op == "attention" or layer.mask is not None
@@ -82,6 +84,8 @@ def _check_mask(layer: Layer) -> None:
             raise _broken(layer, f"must have a mask with {what} from {least} to 2**20", value)
     if layer.op not in MASKED_OPS or layer.width != 1:
         raise _broken(layer, "must have no mask; an attention, matmul or softmax of a sequence may", mask)
+    if layer.blocks > 1:
+        raise _broken(layer, "must have no mask, for its positions are in blocks", layer.blocks)
     scores = layer.groups * layer.keys
     if layer.op != "attention" and scores not in (layer.channels, layer.in_channels):
         if layer.op == "matmul" or not layer.keys or layer.channels % layer.keys:

@@ -69,7 +69,9 @@ class Layer:
     multiplied transposed where its channels are `in_channels` and its positions times heads are `channels`. The second
     operand may have fewer heads, each for several of operand 0 (grouped queries), and may be several inputs, whose rows
     stand one below the other: a cache, then the rows that this step makes. Rows that are appended to a cache go to
-    DRAM in any case. With a mask, the pairs of query and key that it hides are not computed.
+    DRAM in any case. With a mask, the pairs of query and key that it hides are not computed. With more heads in the
+    second operand than in the first the positions of both are in as many blocks (windows), and a row meets the rows of
+    its own block, head by head.
     A `recurrent` layer makes the rows of a sequence one after the other: row t follows from row t of its producer, its
     gates, and, through its weights, from its own row t - 1 (LSTM, GRU).
 
@@ -98,7 +100,7 @@ class Layer:
     whole: tuple[int, ...] = ()
     upsample: tuple[int, int] = (1, 1)  #: the window slides over the map with upsample - 1 empty rows in between
     frames: Frames | None = None  #: of a layer over time (conv, pools): its map is a stack of frames
-    operand_heads: int = 0  #: of a matmul: heads of the second operand where they are fewer than `groups`; 0: as many
+    operand_heads: int = 0  #: of a matmul: heads of the second operand if not `groups`, those of all blocks together
     appended: bool = False  #: its rows are appended to a cache in DRAM
     experts: Experts | None = None  #: of an fc: `channels` or `in_channels` are those of the active ones together
     bits: Bits = INT8  #: of its weights, output and sums
@@ -136,6 +138,16 @@ class Layer:
     def second_heads(self) -> int:
         """Heads of the second operand of a matmul: each is shared by groups / second_heads of the first."""
         return self.operand_heads or self.groups
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of positions of a matmul, which have heads of their own: windows of attention."""
+        return max(1, self.second_heads // self.groups)
+
+    @property
+    def sharing(self) -> int:
+        """Heads of operand 0 of a matmul that share one of the second."""
+        return max(1, self.groups // self.second_heads)
 
     @property
     def reach(self) -> tuple[int, int]:

@@ -101,16 +101,22 @@ def matmul_forms(operands: Sequence[Shape], heads: int, operand_heads: int = 0) 
 
     Operand 0 is L x (heads R). The second operand is M x (heads R) if transposed (scores: the product of rows with
     rows), R x (heads M) if not (context). Each head multiplies its own slice of the channels. With fewer operand heads
-    that is how many the second operand has. Of several inputs it has the rows of each.
+    that is how many the second operand has. Of several inputs it has the rows of each. With b times the heads both
+    operands are in b blocks of positions, and L and M are the positions of a block.
     """
     inner, (_, _, channels) = operands[0][2], operands[1]
-    positions, forms = sum(rows * columns for rows, columns, _ in operands[1:]), {}
-    second_heads = operand_heads or heads
-    if inner % heads == 0 and channels % second_heads == 0 and heads % second_heads == 0:
-        if channels // second_heads == inner // heads:
-            forms[True] = positions * heads
-        if positions == inner // heads:
-            forms[False] = channels // second_heads * heads
+    positions, forms = [rows * columns for rows, columns, _ in operands], {}
+    blocks = max(1, operand_heads // heads)
+    own = min(operand_heads or heads, heads)
+    is_apart = blocks * heads == operand_heads and len(operands) == 2 and not any(each % blocks for each in positions)
+    if blocks > 1 and not is_apart:
+        return {}
+    rows = sum(positions[1:]) // blocks
+    if inner % heads == 0 and channels % own == 0 and heads % own == 0:
+        if channels // own == inner // heads:
+            forms[True] = rows * heads
+        if rows == inner // heads:
+            forms[False] = channels // own * heads
     return forms
 
 
@@ -267,8 +273,9 @@ def _check_matmul(layer: Layer, operands: Sequence[Shape]) -> None:
         raise _broken(layer, f"must have in_channels {inner}, the channels of its first input", layer.in_channels)
     if layer.in_channels % layer.groups:
         raise _broken(layer, f"must have in_channels {inner} divisible by its heads", layer.groups)
-    if layer.groups % layer.second_heads:
-        raise _broken(layer, f"must have operand heads that divide its {layer.groups} heads", layer.operand_heads)
+    if layer.second_heads not in (layer.blocks * layer.groups, layer.groups // layer.sharing):
+        rule = f"must have operand heads that divide its {layer.groups} heads, or a multiple of them"
+        raise _broken(layer, rule, layer.operand_heads)
     forms = matmul_forms(operands, layer.groups, layer.operand_heads)
     if (layer.height, layer.width) != (height, width) or layer.channels not in forms.values():
         possible = " or ".join(text((height, width, channels)) for channels in sorted(set(forms.values())))

@@ -109,6 +109,8 @@ def why_not(network: Network, parts: Parts) -> str:
         return "scores and context have different heads"
     if not scores.mask == softmax.mask == context.mask:
         return "scores, softmax and context have different masks"
+    if scores.blocks > 1:
+        return "positions are in blocks"
     if True not in _forms(network, parts.scores):
         return "the keys lie transposed"
     if False not in _forms(network, parts.context):

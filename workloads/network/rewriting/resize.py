@@ -92,7 +92,9 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
     if layer.op in WINDOW_OPS:
         return _follow_window(layer, before[0], after)
     if layer.op == "matmul":
-        old, new = (matmul_forms(each, layer.groups, layer.operand_heads) for each in (before, after))
+        layer, before_it = _with_blocks(layer, before, after), layer.operand_heads
+        old = matmul_forms(before, layer.groups, before_it)
+        new = matmul_forms(after, layer.groups, layer.operand_heads)
         found = [new[form] for form, channels in old.items() if channels == layer.channels and form in new]
         if not found:
             raise NetworkError(f"layer {layer.name!r} (matmul) cannot multiply {text(after[0])} with {text(after[1])}")
@@ -108,6 +110,18 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
     if layer.mask is not None:
         keys = channels * layer.keys // layer.channels
     return replace(layer, height=height, width=width, channels=channels, in_channels=channels, whole=whole, keys=keys)
+
+
+def _with_blocks(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:
+    """The product with blocks of positions that divide the new ones: no more of them, or as the scores have them."""
+    if layer.blocks == 1:
+        return layer
+    positions = [rows * columns for rows, columns, _ in after]
+    if after[0][2] != before[0][2]:  # scores: their channels are the positions of a block
+        blocks = positions[1] * layer.groups // after[0][2]
+    else:
+        blocks = max(n for n in range(1, layer.blocks + 1) if not any(each % n for each in positions))
+    return replace(layer, operand_heads=blocks * layer.groups if blocks > 1 else 0)
 
 
 def _follow_rearrange(layer: Layer, before: Sequence[Shape], after: Sequence[Shape]) -> Layer:

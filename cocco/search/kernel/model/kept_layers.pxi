@@ -109,7 +109,7 @@ def _kept_numbers(network, layer, operands, found, first_input, offset):
     sizes = [bytes_of_row(*each) for each in zip(layer.producers, layer.producer_bits)]
     met = sum(size for size, new in zip(sizes, is_new) if new)
     seconds = operands[1:] if found.op in PRODUCT_OPS else ()
-    seconds = [(union(u), network.tensors[u].height * network.tensors[u].width) for u in seconds]
+    seconds = [(union(u), network.tensors[u].height * network.tensors[u].width // found.blocks) for u in seconds]
     holes = layer.unmet_bytes // met if met else 0
     inputs = list(map(union, dict.fromkeys(operands)))
     return [list(map(union, producers)), is_new, layer.operands, list(map(union, whole)), inputs], (

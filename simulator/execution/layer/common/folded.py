@@ -1,8 +1,9 @@
 """A product as its loops run it: query heads that share a head of the second operand become rows of one product.
 
 With g heads in operand 0 and h in the second operand, L x (g R) is g / h L rows of h heads: the same elements in
-another order, those of a position side by side, which see the same keys. The second operand is one map: the rows of its
-inputs one below the other. So are the keys of an attention, and its values.
+another order, those of a position side by side, which see the same keys. Blocks of positions become heads: with b of
+them L x (g R) is L / b rows of b g heads. The second operand is one map: the rows of its inputs one below the other. So
+are the keys of an attention, and its values.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from collections.abc import Set
 from dataclasses import replace
 from itertools import accumulate, pairwise
 
-from simulator.execution.count.layer_facts import bits_of, second_heads, tensor_of
+from simulator.execution.count.layer_facts import bits_of, heads_of_channels, second_heads, tensor_of
 from workloads.network.layers.attention import keys_and_values
-from workloads.network.layers.layer import Tensor
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.layers.types import INT8
 from workloads.network.network import Network
@@ -40,18 +41,29 @@ def folded(network: Network, v: int) -> tuple[Network, int]:
     if layer.op not in PRODUCT_OPS or (len(operands) == (3 if is_attention else 2) and not layer.operand_heads):
         return network, v
     parts = zip(("keys", "values"), keys_and_values(operands)) if is_attention else [("second", operands[1:])]
-    first, sharing, tensors = tensor_of(network, operands[0]), layer.groups // second_heads(layer), network.tensors
-    maps = [Tensor("rows", first.height * sharing, first.width, first.channels // sharing, bits=first.bits)]
+    first, heads, tensors = tensor_of(network, operands[0]), second_heads(layer), network.tensors
+    blocks = blocks_of(layer)
+    height, width = layer.height * max(1, layer.groups // heads), layer.width
+    if blocks > 1:
+        height, width = layer.height * layer.width // blocks, 1
+    maps = [Tensor("rows", height, width, first.channels * heads // layer.groups, bits=first.bits)]
     for name, stacked in parts:
-        positions = sum(tensors[u].height * tensors[u].width for u in stacked)
-        maps.append(Tensor(name, positions, 1, tensors[stacked[0]].channels, bits=bits_of(network, stacked[0])))
+        positions = sum(tensors[u].height * tensors[u].width for u in stacked) // blocks
+        maps.append(
+            Tensor(name, positions, 1, tensors[stacked[0]].channels * blocks, bits=bits_of(network, stacked[0]))
+        )
     one = replace(
-        layer, inputs=tuple(each.name for each in maps), height=layer.height * sharing,
-        channels=layer.channels // sharing, in_channels=layer.in_channels // sharing, groups=second_heads(layer),
-        operand_heads=0, whole=tuple(range(1, len(maps))),
-        mask=layer.mask and replace(layer.mask, together=layer.mask.together * sharing),
+        layer, inputs=tuple(each.name for each in maps), height=height, width=width,
+        channels=layer.channels * heads // layer.groups, in_channels=layer.in_channels * heads // layer.groups,
+        groups=heads, operand_heads=0, whole=tuple(range(1, len(maps))),
+        mask=layer.mask and replace(layer.mask, together=layer.mask.together * (layer.groups // heads)),
     )  # fmt: skip
     return Network("folded", tuple(maps), (one,)), 0
+
+
+def blocks_of(layer: Layer) -> int:
+    """Return the blocks of positions of a product, each with heads of its own in both operands."""
+    return second_heads(layer) // heads_of_channels(layer)
 
 
 def on_chip_of(whole: Network, v: int, network: Network, on_chip: frozenset[int]) -> frozenset[int]:
@@ -73,8 +85,8 @@ def rows_there(network: Network, v: int, on_chip: Set[int]) -> Rows:
     """Return which rows of a product's second operand, or of keys with values below them, are on chip."""
     if network.layers[v].op not in PRODUCT_OPS:
         return ()
-    operands = network.operands[v][1:]
-    ends = accumulate((network.tensors[u].height * network.tensors[u].width for u in operands), initial=0)
+    operands, blocks = network.operands[v][1:], blocks_of(network.layers[v])
+    ends = accumulate((network.tensors[u].height * network.tensors[u].width // blocks for u in operands), initial=0)
     return tuple(span for u, span in zip(operands, pairwise(ends)) if u in on_chip)
 
 
