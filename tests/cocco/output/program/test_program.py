@@ -13,7 +13,7 @@ import pytest
 
 import workloads
 from cocco.output.program.program import program_of, write_program
-from cocco.output.program.reference import PRIME, ByteArithmetic
+from cocco.output.program.reference import PRIMES, ByteArithmetic
 from cocco.output.program.verify import ProgramRun, run_program
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution.value.arithmetic import Arithmetic
@@ -94,7 +94,7 @@ def test_a_claim_that_is_wrong_by_a_byte_is_named(tmp_path):
 def test_the_reference_is_the_arithmetic_of_the_judge():
     """Windows, sums and products are those of the run of values, with the weights of the program."""
     mine = ByteArithmetic(block(), batch=1)
-    judge = Arithmetic(block(), prime=PRIME)
+    judge = Arithmetic(block(), prime=PRIMES[8])
     judge.weights = mine.weights
     for v, values in judge.run_layers(mine.sample(0)).items():
         assert (values == mine.run_layers(mine.sample(0))[v]).all()
