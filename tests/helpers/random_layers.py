@@ -117,6 +117,14 @@ def random_norm(rng: random.Random) -> Network:
     return Network("one", (Tensor("x", height, width, channels),), (layer,))
 
 
+def random_pool(rng: random.Random) -> Network:
+    """Return a network of one pool, resize or slice whose windows may share rows."""
+    while True:
+        found = rng.choice((_apart, _spread))(rng)
+        if found is not None and not found[1].has_weights:
+            return Network("one", tuple(dict.fromkeys(found[0])), (found[1],))
+
+
 def _product(rng):
     heads, inner, outer = rng.choice((1, 1, 2, 3)), rng.choice((1, 4, 8, 12, 24)), rng.choice((1, 3, 8, 16, 20))
     rows, columns = rng.randint(1, 10), rng.choice((1, 1, 2))

@@ -1,0 +1,69 @@
+"""Random plans of every kind that has a program: of one core, all numbers of 8 bits, or all of 16."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+from simulator import Accelerator, Partition, evaluate
+from tests.helpers.random_language import random_language_net
+from tests.helpers.random_layers import random_layer, random_norm, random_pool
+from tests.helpers.random_plans import random_plan
+from tests.helpers.random_runs import RUNS, Run, random_run
+from workloads.network.layers.types import INT8, Bits
+from workloads.network.network import Network
+
+INT16 = Bits(16, 16, 16)
+
+
+def random_program(kind: str, seed: int) -> Run:
+    """Return a network, a plan and a chip; every other one has numbers of 16 bits."""
+    network, plan, chip = DRAWN[kind](seed) if kind in DRAWN else random_run(kind, seed)
+    return network.with_bits(INT16 if seed % 2 else INT8), replace(plan, schemes=()), replace(chip, cores=1)
+
+
+def one_layer(network: Network, rng: random.Random, least: int = 5, most: int = 12) -> Run:
+    """Return the plan of a layer in a buffer where it mostly runs in a loop order, of 2 ** least to 2 ** most bytes."""
+    size, batch = int(2 ** rng.uniform(least, most)), rng.choice((1, 1, 2, 3))
+    beside = 0 if rng.random() < 0.7 else int(2 ** rng.uniform(least, most))
+    buffers = {"global_buffer": size, "weight_buffer": beside} if beside else {"shared_buffer": size}
+    plan = replace(Partition.layerwise(network), metric=rng.choice(("ema", "energy")))
+    return network, plan, Accelerator(**buffers, batch=batch)
+
+
+def _in_order(order: str, make: Callable[[random.Random], Network]) -> Callable[[int], Run]:
+    def drawn(seed: int) -> Run:
+        rng, bits = random.Random(seed), INT16 if seed % 2 else INT8
+        while True:
+            network, plan, chip = one_layer(make(rng), rng, 4, 10)
+            found = evaluate(network.with_bits(bits), plan, chip)
+            if found.fits and found.subgraphs[0].loops and found.subgraphs[0].loops.order == order:
+                return network, plan, chip
+
+    return drawn
+
+
+def _language(kind: str) -> Callable[[int], Run]:
+    def drawn(seed: int) -> Run:
+        network, rng = random_language_net(seed, kind), random.Random(seed)
+        chip = Accelerator(shared_buffer=int(2 ** rng.uniform(7, 14)), batch=rng.choice((1, 1, 2, 3)))
+        return network, random_plan(network, seed), chip
+
+    return drawn
+
+
+def _layer(seed: int) -> Run:
+    rng = random.Random(seed)
+    return one_layer(random_layer(rng), rng)
+
+
+#: layers by themselves, those in orders that few layers take, and what few language models have
+DRAWN: dict[str, Callable[[int], Run]] = {
+    "layers": _layer,
+    "pools": _in_order("RS", random_pool),
+    "norms": _in_order("TCC", random_norm),
+    "experts": _language("experts"),
+    "blocks": _language("blocks"),
+}
+KINDS = (*DRAWN, *(kind for kind in RUNS if kind != "cores"))
