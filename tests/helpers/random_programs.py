@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from simulator import Accelerator, Partition, evaluate
+from simulator.model.nests.heads import projected_attentions
+from tests.helpers.random_heads import random_heads
 from tests.helpers.random_language import random_language_net
 from tests.helpers.random_layers import random_layer, random_norm, random_pool
 from tests.helpers.random_plans import random_plan
@@ -32,16 +34,28 @@ def one_layer(network: Network, rng: random.Random, least: int = 5, most: int = 
     return network, plan, Accelerator(**buffers, batch=batch)
 
 
-def _in_order(order: str, make: Callable[[random.Random], Network]) -> Callable[[int], Run]:
+def _in_order(order: str, make: Callable[[random.Random], Run], mode: str = "") -> Callable[[int], Run]:
+    """Return what draws until the first step runs in a loop order, and a mode if one is given."""
+
     def drawn(seed: int) -> Run:
         rng, bits = random.Random(seed), INT16 if seed % 2 else INT8
         while True:
-            network, plan, chip = one_layer(make(rng), rng, 4, 10)
+            network, plan, chip = make(rng)
             found = evaluate(network.with_bits(bits), plan, chip)
-            if found.fits and found.subgraphs[0].loops and found.subgraphs[0].loops.order == order:
+            loops = found.subgraphs[0].loops if found.fits else None
+            if loops is not None and loops.order == order and mode in loops.mode:
                 return network, plan, chip
 
     return drawn
+
+
+def _projected(rng: random.Random) -> Run:
+    """Return an attention with its projections beside ample weights, so that sources may pass."""
+    network = random_heads(rng)
+    (nest,) = projected_attentions(network)
+    sizes = {"global_buffer": int(2 ** rng.uniform(6, 11)), "weight_buffer": int(2 ** rng.uniform(7, 14))}
+    plan = Partition.from_groups(network, [network.names(nest.layers)])
+    return network, replace(plan, metric="ema"), Accelerator(**sizes, batch=rng.choice((1, 1, 2)))
 
 
 def _language(kind: str) -> Callable[[int], Run]:
@@ -61,8 +75,10 @@ def _layer(seed: int) -> Run:
 #: layers by themselves, those in orders that few layers take, and what few language models have
 DRAWN: dict[str, Callable[[int], Run]] = {
     "layers": _layer,
-    "pools": _in_order("RS", random_pool),
-    "norms": _in_order("TCC", random_norm),
+    "pools": _in_order("RS", lambda rng: one_layer(random_pool(rng), rng, 4, 10)),
+    "norms": _in_order("TCC", lambda rng: one_layer(random_norm(rng), rng, 4, 10)),
+    "heads whole": _in_order("HP", _projected, "whole"),
+    "heads passing": _in_order("HP", _projected, "ring"),
     "experts": _language("experts"),
     "blocks": _language("blocks"),
 }

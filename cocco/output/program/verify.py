@@ -58,7 +58,7 @@ def run_program(network: Network, evaluation: Evaluation, folder: Path, target: 
     target: of its Makefile; "plan" has neither guards nor sanitizers. Raises ValueError where there is no compiler.
     """
     if shutil.which("gcc") is None or shutil.which("make") is None:
-        raise ValueError("--verify c needs gcc and make, which are not here; 'make' in the folder builds the program")
+        raise ValueError("--verify c needs gcc and make, which are not here; 'cocco export --c DIR' writes the program")
     claimed = claims_of(evaluation)
     built = subprocess.run(["make", "-s", target], cwd=folder, capture_output=True, text=True, check=False)
     if built.returncode:
