@@ -13,7 +13,8 @@ from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
 from cocco.output.program.steps.held import held_step
 from cocco.output.program.steps.loops import loop_step
 from cocco.output.program.steps.projected import projected_step
-from cocco.output.program.steps.words import rows_step, twice_step
+from cocco.output.program.steps.rows import rows_step
+from cocco.output.program.steps.words import twice_step
 from cocco.output.program.text import heads_of, layer_text, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition

@@ -9,6 +9,7 @@ from workloads.network.layers.layer import Layer
 from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
 
+WORD = 8  #: channels that pass together
 OPS = {
     "conv": "c", "fc": "c", "conv_transpose": "c", "matmul": "c", "maxpool": "m", "avgpool": "s", "concat": "s",
     "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L", "rearrange": "r",

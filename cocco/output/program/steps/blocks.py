@@ -87,14 +87,11 @@ def attention_step(layout: Layout, stage: Stage) -> Iterator[str]:
     """Yield the C of an attention in blocks."""
     pieces, code, plan = _AttentionPieces(layout, stage), Code(), stage.price.loops
     assert plan is not None
-    n, (scores, context) = stage.number, pieces.products
+    scores, context = pieces.products
     layer, made = context.layer, context.layer.channels // context.layer.groups
     sharing, depth, keys = sharing_of(layer), scores.layer.in_channels // layer.groups, pieces.keys
-    code(f"/* step {n}: {', '.join(stage.names)}; order TB, {plan.tile[0]} queries, blocks of {plan.slice} keys */")
-    with code.block(f"void step_{n}(void)"):
+    with pieces.function(code, f"{plan.tile[0]} queries, blocks of {plan.slice} keys"):
         code("struct tile tile = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};")
-        for line in pieces.begin:
-            code(line)
         with ExitStack() as stack:
             stack.enter_context(code.block("EACH(tile.samples, 0, BATCH, 1)"))
             stack.enter_context(code.block(f"for (int head = 0; head < {layer.groups}; head += {sharing})"))

@@ -39,14 +39,11 @@ class _Chain:
 
     def write(self) -> None:
         """Write the function of the step."""
-        code, plan, n = self.code, self.plan, self.stage.number
+        code, plan = self.code, self.plan
         self._tables()
-        code(f"/* step {n}: {', '.join(self.stage.names)}; order {plan.order}, tiles of {plan.tile[0]} rows */")
-        with code.block(f"void step_{n}(void)"):
+        with self.pieces.function(code, f"tiles of {plan.tile[0]} rows"):
             code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, {self.closer.width}}}, {{0, 1}}, {{0, 1}}}};")
             code("struct span chunk;")
-            for line in self.pieces.begin:
-                code(line)
             if plan.order == "MT":
                 self._chunks_outside()
             else:

@@ -90,11 +90,8 @@ class _Heads:
     def write(self) -> None:
         """Write the function of the step."""
         code, plan, pieces = self.code, self.plan, self.pieces
-        code(f"/* step {self.stage.number}: {', '.join(self.stage.names)}; order HP, {plan.tile[0]} queries at once */")
-        with code.block(f"void step_{self.stage.number}(void)"):
+        with pieces.function(code, f"{plan.tile[0]} queries at once"):
             code("struct tile tile = {{0, 1}, {0, 1}, {0, 1}, {0, 1}, {0, 1}};")
-            for line in pieces.begin:
-                code(line)
             with code.block("EACH(tile.samples, 0, BATCH, 1)"):
                 for region, u in pieces.coming.items():
                     self._arrive(region, u, span(0, pieces.regions[u].main[0]))
