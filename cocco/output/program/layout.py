@@ -195,7 +195,7 @@ KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main on_chip "
     "dram moved tile samples sample rows columns row down across group head heads channels every ends operand part "
-    "chunk sums rows_here".split()
+    "chunk sums rows_here element total band after".split()
 )
 
 __all__ = ["Layout", "Refusal", "Stage", "lay_out", "round_up", "tensor_id", "weights_id"]

@@ -165,7 +165,7 @@ class _Chain:
         if pieces.is_cut:
             code(f"{self.e}.cell = chunk.stop - chunk.first;")
         for number, _ in enumerate(self.links.openers if pieces.is_cut else ()):
-            size = f"4L * (chunk.stop - chunk.first) * ({sums}.rows.stop - {sums}.rows.first) * {layer.width}"
+            size = f"SUM * (chunk.stop - chunk.first) * ({sums}.rows.stop - {sums}.rows.first) * {layer.width}"
             at = f"{self.e}.main" + (f" + {size}" if number else "")
             code(f"struct sums sums_{number} = {{{at}, {sums}}};")
         with code.block(f"EACH({sums}.inputs, 0, {layer.in_channels}, {self.plan.kept})"):
