@@ -138,6 +138,16 @@ def _product(rng):
     )
 
 
+def random_square(rng: random.Random) -> Network:
+    """Return a network of one product of a map with itself, transposed or not."""
+    heads, rows, columns = rng.choice((1, 2, 3)), rng.randint(1, 12), rng.choice((1, 1, 2))
+    inner, is_turned = rng.choice((4, 8, 12, 24)), rng.random() < 0.7
+    inner = inner if is_turned else rows * columns
+    outer, channels = (rows * columns if is_turned else inner), heads * inner
+    layer = Layer("n", "matmul", ("x", "x"), rows, columns, heads * outer, channels, groups=heads, whole=(1,))
+    return Network("one", (Tensor("x", rows, columns, channels),), (layer,))
+
+
 def _rearranged(rng):
     tensors = _maps(rng)
     channels = rng.choice((1, 5, 8))

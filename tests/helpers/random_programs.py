@@ -10,7 +10,7 @@ from simulator import Accelerator, Partition, evaluate
 from simulator.model.nests.heads import projected_attentions
 from tests.helpers.random_heads import random_heads
 from tests.helpers.random_language import random_language_net
-from tests.helpers.random_layers import random_layer, random_norm, random_pool
+from tests.helpers.random_layers import random_layer, random_norm, random_pool, random_square
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_runs import RUNS, Run, random_run
 from workloads.network.layers.types import INT8, Bits
@@ -67,14 +67,18 @@ def _language(kind: str) -> Callable[[int], Run]:
     return drawn
 
 
-def _layer(seed: int) -> Run:
-    rng = random.Random(seed)
-    return one_layer(random_layer(rng), rng)
+def _layer(make: Callable[[random.Random], Network]) -> Callable[[int], Run]:
+    def drawn(seed: int) -> Run:
+        rng = random.Random(seed)
+        return one_layer(make(rng), rng)
+
+    return drawn
 
 
 #: layers by themselves, those in orders that few layers take, and what few language models have
 DRAWN: dict[str, Callable[[int], Run]] = {
-    "layers": _layer,
+    "layers": _layer(random_layer),
+    "squares": _layer(random_square),
     "pools": _in_order("RS", lambda rng: one_layer(random_pool(rng), rng, 4, 10)),
     "norms": _in_order("TCC", lambda rng: one_layer(random_norm(rng), rng, 4, 10)),
     "heads whole": _in_order("HP", _projected, "whole"),

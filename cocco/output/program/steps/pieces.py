@@ -149,13 +149,15 @@ class Pieces:
             local = [u for u in local if u == operands[0]]
             self.first = self._by_heads(operands[0], layer.in_channels // layer.groups)
         self.is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT" and layer.op != "matmul"
+        names = self._names_of(local)
         if self.is_cut:
+            names = [name for u, name in zip(operands, self._names_of(operands)) if u in local]
             local = [u for u in operands if u in local]
         have_places = all(tensor_id(network, self.stage.number, u) in self.layout.places for u in local[1:2])
         if len(local) > 1 and (self.is_cut or not have_places):
             self.together = self.place(local[0])
         depth = layer.in_channels // layer.groups
-        for u, name in zip(local, self._names_of(local)):
+        for u, name in zip(local, names):
             channels = network.tensors[u].channels
             held = min(channels, plan.apart) if plan.order in ("CT", "TC") else min(channels, depth)
             if plan.order == "TC" and u in self.whole:

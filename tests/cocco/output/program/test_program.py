@@ -152,7 +152,7 @@ def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path, reque
     try:
         program = program_of(network, plan, chip)
     except ValueError as refusal:
-        assert "has no address map" in str(refusal) and "\n" not in str(refusal)
+        assert any(why in str(refusal) for why in ("has no address map", "no room for zeros"))
         return
     write_program(tmp_path, program)
     assert run_program(network, evaluation, tmp_path).message == ""
