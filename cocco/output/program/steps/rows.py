@@ -24,7 +24,7 @@ class _RowPieces(Pieces):
         often = max(map(operands.count, operands))
         row = WORD * sums * self.layer.width
         rows = self.layout.elements(region.main_bytes) // (row * often)
-        if not self.is_kept and not rows:
+        if not rows:
             raise Refusal(f"layer {self.layer.name!r}: no window meets its input, and its plan has no room for zeros")
         self.sums = [self._name(f"sums_{i}") for i in range(often)]
         for i, name in enumerate(self.sums):
