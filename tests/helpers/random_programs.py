@@ -9,10 +9,12 @@ from dataclasses import replace
 from simulator import Accelerator, Partition, evaluate
 from simulator.model.nests.heads import projected_attentions
 from tests.helpers.random_heads import random_heads
+from tests.helpers.random_kept import random_kept_plan
 from tests.helpers.random_language import random_language_net
 from tests.helpers.random_layers import random_layer, random_norm, random_pool, random_square
 from tests.helpers.random_plans import random_plan
 from tests.helpers.random_runs import RUNS, Run, random_run
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.layers.types import INT8, Bits
 from workloads.network.network import Network
 
@@ -35,18 +37,44 @@ def one_layer(network: Network, rng: random.Random, least: int = 5, most: int = 
 
 
 def _in_order(order: str, make: Callable[[random.Random], Run], mode: str = "") -> Callable[[int], Run]:
-    """Return what draws until the first step runs in a loop order, and a mode if one is given."""
+    """Return what draws until a step runs in a loop order, and a mode if one is given."""
 
     def drawn(seed: int) -> Run:
         rng, bits = random.Random(seed), INT16 if seed % 2 else INT8
         while True:
             network, plan, chip = make(rng)
             found = evaluate(network.with_bits(bits), plan, chip)
-            loops = found.subgraphs[0].loops if found.fits else None
-            if loops is not None and loops.order == order and mode in loops.mode:
+            steps = [each.loops for each in found.subgraphs if each.loops] if found.fits else []
+            if any(loops.order == order and mode in loops.mode for loops in steps):
                 return network, plan, chip
 
     return drawn
+
+
+def _between(make: Callable[[random.Random], Network]) -> Callable[[random.Random], Run]:
+    """Return what draws a layer of few positions between others, for which some of its tensors stay on chip."""
+
+    def drawn(rng: random.Random) -> Run:
+        while True:
+            network = make(rng)
+            if max(each.height * each.width for each in network.tensors) < 5:
+                break
+        (layer,) = network.layers
+        inputs = [replace(each, name=f"{each.name}_in") for each in network.inputs]
+        before = [_pointwise(each.name, each, each.channels) for each in network.inputs]
+        found = Network("between", tuple(inputs), (*before, layer, _pointwise("last", layer, 8, layer.name)))
+        keep = rng.choice(([layer.name], [network.inputs[-1].name], [layer.name, network.inputs[-1].name]))
+        plan = Partition.from_groups(found, [[each.name] for each in found.layers], keep=keep)
+        kept = sum(each.height * each.width * (each.channels + 7) for each in found.tensors if each.name in keep)
+        size, batch = rng.choice((1, 2)), rng.choice((1, 1, 2))  # bytes of an element, or too few
+        room = size * (kept * batch + rng.randint(16, 200))
+        return found, replace(plan, metric="ema"), Accelerator(global_buffer=room, weight_buffer=512, batch=batch)
+
+    return drawn
+
+
+def _pointwise(name: str, like: Tensor | Layer, channels: int, source: str = "") -> Layer:
+    return Layer(name, "conv", (source or f"{name}_in",), like.height, like.width, channels, like.channels)
 
 
 def _projected(rng: random.Random) -> Run:
@@ -62,7 +90,7 @@ def _language(kind: str) -> Callable[[int], Run]:
     def drawn(seed: int) -> Run:
         network, rng = random_language_net(seed, kind), random.Random(seed)
         chip = Accelerator(shared_buffer=int(2 ** rng.uniform(7, 14)), batch=rng.choice((1, 1, 2, 3)))
-        return network, random_plan(network, seed), chip
+        return network, (random_plan, random_kept_plan)[seed // 2 % 2](network, seed), chip
 
     return drawn
 
@@ -81,6 +109,8 @@ DRAWN: dict[str, Callable[[int], Run]] = {
     "squares": _layer(random_square),
     "pools": _in_order("RS", lambda rng: one_layer(random_pool(rng), rng, 4, 10)),
     "norms": _in_order("TCC", lambda rng: one_layer(random_norm(rng), rng, 4, 10)),
+    "pools between": _in_order("RS", _between(random_pool)),
+    "norms between": _in_order("TCC", _between(random_norm)),
     "heads whole": _in_order("HP", _projected, "whole"),
     "heads passing": _in_order("HP", _projected, "ring"),
     "experts": _language("experts"),

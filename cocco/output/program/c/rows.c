@@ -44,15 +44,16 @@ static void begin(struct region *sums, const struct layer *layer, int output)
 }
 
 /* Add an input row to the sums of an output row, or let it raise their maxima. */
-static void add(struct region *sums, const struct layer *layer, struct region *x, int row, int output, int count)
+static void add(struct region *sums, const struct layer *layer, struct region *x, int row, int output,
+                struct span channels)
 {
     int times = taps_at(&layer->down, output, row), sample = sums->sample;
     for (int column = 0; column < x->of->width; column++)
         for (int across = 0; across < layer->width; across++) {
             int often = times * taps_at(&layer->across, across, column);
-            for (int k = 0; often && k < count; k++) {
+            for (int k = 0; often && k < channels.stop - channels.first; k++) {
                 long place = address(sums, sample, output, across) + SUM * k;
-                uint32_t value = at(x, sample, row, column)[x->channel + k], sum = get(place);
+                uint32_t value = at(x, sample, row, column)[channels.first + k], sum = get(place);
                 put(place, layer->op == 's' ? sum + (uint64_t)often * value : sum > value ? sum : value);
             }
         }
@@ -104,7 +105,7 @@ void sum_rows(const struct layer *layer, struct region *x, struct span channels,
                 if (sums[i]->row_at[output] < 0)
                     begin(sums[i], layer, output);
                 if (adds)
-                    add(sums[i], layer, x, row, output, channels.stop - channels.first);
+                    add(sums[i], layer, x, row, output, channels);
                 if (is_last)
                     finish(sums[i], layer, out[i], output, outputs, stores);
             }
