@@ -45,7 +45,7 @@ def _in_order(order: str, make: Callable[[random.Random], Run], mode: str = "") 
             network, plan, chip = make(rng)
             found = evaluate(network.with_bits(bits), plan, chip)
             steps = [each.loops for each in found.subgraphs if each.loops] if found.fits else []
-            if any(loops.order == order and mode in loops.mode for loops in steps):
+            if any(loops.order == order and mode in loops.mode and loops.activation_bytes for loops in steps):
                 return network, plan, chip
 
     return drawn

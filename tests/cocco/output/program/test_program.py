@@ -19,6 +19,7 @@ from simulator.execution.value.arithmetic import Arithmetic
 from simulator.model.priced import price_partition
 from tests.helpers.parts import first_of
 from tests.helpers.random_programs import DRAWN, KINDS, random_program
+from workloads.network.layers.layer import Layer, Tensor
 from workloads.network.network import Network
 
 needs_gcc = pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
@@ -138,6 +139,14 @@ def test_groups_of_channels_run_one_after_the_other(tmp_path):
     assert run(network, plan, chip, tmp_path).message == ""
 
 
+def test_a_pool_none_of_whose_windows_meets_its_input_has_no_program():
+    """Its one window lies on the padding above; row by row nothing is held, so zeros would come from nowhere."""
+    layer = Layer("n", "maxpool", ("x",), 1, 1, 4, 4, stride=(3, 2), padding=(1, 0, 0, 0))
+    network = Network("one", (Tensor("x", 1, 1, 4),), (layer,))
+    with pytest.raises(ValueError, match="layer 'n': no window meets its input, and its plan has no room for zeros"):
+        program_of(network, Partition.layerwise(network), Accelerator(shared_buffer=24))
+
+
 @needs_gcc
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", first_of(range(60), 2))
@@ -152,7 +161,7 @@ def test_a_random_plan_runs_as_claimed_or_is_refused(kind, seed, tmp_path, reque
     try:
         program = program_of(network, plan, chip)
     except ValueError as refusal:
-        assert any(why in str(refusal) for why in ("has no address map", "no room for zeros"))
+        assert "has no address map" in str(refusal) and "\n" not in str(refusal)
         return
     write_program(tmp_path, program)
     assert run_program(network, evaluation, tmp_path).message == ""
