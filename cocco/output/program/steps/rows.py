@@ -26,8 +26,8 @@ class _RowPieces(Pieces):
         rows = self.layout.elements(region.main_bytes) // (row * often)
         if not rows:
             raise Refusal(f"layer {self.layer.name!r}: no window meets its input, and its plan has no room for zeros")
-        self.sums = [self._name(f"sums_{i}") for i in range(often)]
-        for i, name in enumerate(self.sums):
+        self.begun = [self._name(f"sums_{i}") for i in range(often)]
+        for i, name in enumerate(self.begun):
             at = f"{self.place(self.result)} + {i * rows * row}"
             place = region._replace(main=(rows, self.layer.width))
             self.lines.append(self.layout.region(name, self.result, at, place, WORD * sums))
@@ -44,7 +44,7 @@ def rows_step(layout: Layout, stage: Stage) -> Iterator[str]:
         code("struct span channels;")
         with code.block("for (int sample = 0; sample < BATCH; sample++)"):
             for u, firsts in starts.items():
-                sums = [f"&{each}" for each in pieces.sums[: len(firsts)]]
+                sums = [f"&{each}" for each in pieces.begun[: len(firsts)]]
                 kept = f"&{layout.region_name(stage, v)}"
                 out = [kept] * len(firsts) if pieces.is_kept else sums
                 with code.block(f"EACH(channels, 0, {network.tensors[u].channels}, {WORD})"):
