@@ -1,8 +1,9 @@
 """Programs of plans, built and run with guards and sanitizers, and without: the table of docs/export.md.
 
-    python -m benchmarks.programs [--networks NAME ...] [--random N]
+    python -m benchmarks.programs [--networks NAME ...] [--random N [--kinds KIND ...]]
 
---random: this many random plans of every kind (tests/helpers/random_runs.py) instead, refused ones named by reason.
+--random: this many random plans of every kind (tests/helpers/random_programs.py) instead, refused ones named by reason;
+--kinds: only of these.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from cocco.output.program.verify import run_program
 from simulator import Accelerator, evaluate
 from simulator.evaluation import Evaluation
 from simulator.sizes import parse_size
-from tests.helpers.random_runs import RUNS, random_run
+from tests.helpers.random_programs import KINDS, random_program
 from workloads.network.layers.types import INT8
 from workloads.network.network import Network
 
@@ -82,13 +83,12 @@ def row(name: str, size: str, folder: Path) -> str:
     return f"| {name} | {size} | {ema} | {lines:,} | {own:,} | {int(code):,} | {seconds:.1f} | {message or 'equal'} |"
 
 
-def drawn(count: int) -> Counter[str]:
+def drawn(count: int, kinds: Sequence[str]) -> Counter[str]:
     """Return how many random plans ran as claimed, did not fit, or were refused, by reason; all by kind."""
     found = Counter[str]()
-    for kind in (each for each in RUNS if each != "cores"):
+    for kind in kinds:
         for seed in range(count):
-            network, plan, chip = random_run(kind, seed)
-            network, plan, chip = network.with_bits(INT8), replace(plan, schemes=()), replace(chip, cores=1)
+            network, plan, chip = random_program(kind, seed)
             evaluation = evaluate(network, plan, chip)
             if not evaluation.fits:
                 continue
@@ -98,7 +98,7 @@ def drawn(count: int) -> Counter[str]:
                 except ValueError as refusal:
                     message = str(refusal).split(": ", 1)[-1]
             found[f"{kind}: {message}"] += 1
-            if message != "as claimed" and "no program" not in message:
+            if message != "as claimed":
                 print(f"{kind}, seed {seed}: {message}", flush=True)
     return found
 
@@ -108,9 +108,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--networks", nargs="+", default=CASES, choices=CASES, metavar="NAME")
     parser.add_argument("--random", type=int, metavar="N", help="random plans of each kind instead")
+    parser.add_argument("--kinds", nargs="+", default=KINDS, choices=KINDS, metavar="KIND")
     options = parser.parse_args()
     if options.random is not None:
-        for message, count in sorted(drawn(options.random).items()):
+        for message, count in sorted(drawn(options.random, options.kinds).items()):
             print(f"{count:5} {message}")
         return
     print("| network | buffer | weights | inputs | outputs | lines of C | of the plan | bytes of code | s | |")

@@ -117,6 +117,14 @@ def random_norm(rng: random.Random) -> Network:
     return Network("one", (Tensor("x", height, width, channels),), (layer,))
 
 
+def random_pool(rng: random.Random) -> Network:
+    """Return a network of one pool, resize or slice whose windows may share rows."""
+    while True:
+        found = rng.choice((_apart, _spread))(rng)
+        if found is not None and not found[1].has_weights:
+            return Network("one", tuple(dict.fromkeys(found[0])), (found[1],))
+
+
 def _product(rng):
     heads, inner, outer = rng.choice((1, 1, 2, 3)), rng.choice((1, 4, 8, 12, 24)), rng.choice((1, 3, 8, 16, 20))
     rows, columns = rng.randint(1, 10), rng.choice((1, 1, 2))
@@ -128,6 +136,16 @@ def _product(rng):
     return (first, second), Layer(
         "n", "matmul", ("x", "y"), rows, columns, heads * outer, heads * inner, groups=heads, whole=(1,)
     )
+
+
+def random_square(rng: random.Random) -> Network:
+    """Return a network of one product of a map with itself, transposed or not."""
+    heads, rows, columns = rng.choice((1, 2, 3)), rng.randint(1, 12), rng.choice((1, 1, 2))
+    inner, is_turned = rng.choice((4, 8, 12, 24)), rng.random() < 0.7
+    inner = inner if is_turned else rows * columns
+    outer, channels = (rows * columns if is_turned else inner), heads * inner
+    layer = Layer("n", "matmul", ("x", "x"), rows, columns, heads * outer, channels, groups=heads, whole=(1,))
+    return Network("one", (Tensor("x", rows, columns, channels),), (layer,))
 
 
 def _rearranged(rng):

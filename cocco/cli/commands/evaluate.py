@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from cocco.allocation.address_map import AddressMap
     from cocco.latency.places import Places
     from cocco.output.folders.verified.verify_run import CheckedRun
+    from cocco.output.program.verify import ProgramRun
     from cocco.plans.explain import Explanation
     from cocco.plans.keeping import KeptChoice
     from simulator.execution import Verification
@@ -65,9 +66,9 @@ def add_options(parser: Parser) -> None:
         "with --plans paper none",
     )  # fmt: skip
     parser.add_argument(
-        "--verify", nargs="?", const="two", choices=("two", "full"), metavar="full",
+        "--verify", nargs="?", const="two", choices=("two", "full", "c"), metavar="full|c",
         help="run the partition and count every printed number again, and execute it tile by tile with integers: "
-        "two channels of each tensor, or with 'full' all of them",
+        "two channels of each tensor, or with 'full' all of them; 'c': its program is built and run instead",
     )  # fmt: skip
     add_prove(parser)
     parser.add_argument(
@@ -99,6 +100,7 @@ class Answer(NamedTuple):
     opinion: SecondOpinion | None = None
     places: Places | None = None  #: where all lies that the run holds, with --addresses
     checked: CheckedRun | None = None  #: of the folder of a run, with --verify
+    program: ProgramRun | None = None  #: how the program in C ran, with --verify c
 
     @property
     def is_placed(self) -> bool:
@@ -110,6 +112,8 @@ class Answer(NamedTuple):
         content = self.evaluation.to_json() | (self.choice.to_json() if self.choice else {})
         if self.evaluation.fits:
             content |= {"verified": None} if self.verification is None else self.verification.to_json()
+        if self.program is not None:
+            content |= {"verified": self.program.verified, "program": self.program.to_json()}
         if self.checked is not None:
             content["folder"] = self.checked.to_json()
         if self.addresses is not None:
@@ -132,6 +136,8 @@ class Answer(NamedTuple):
             yield places_text(self.places)
         if self.verification is not None:
             yield verification_text(self.verification, AT_ADDRESSES if self.is_placed else IN_REGIONS)
+        if self.program is not None:
+            yield self.program.summary()
         if self.opinion is not None:
             yield self.opinion.text()
         if self.checked is not None:
@@ -164,7 +170,8 @@ def run(options: Namespace) -> int:
     print_answer(options, found.to_json, lambda: "\n\n".join(found.paragraphs()), notes)
     fits = found.is_placed if options.addresses else found.evaluation.fits
     is_proved = found.opinion is None or found.opinion.is_confirmed
-    return 0 if fits and is_proved and (found.verification is None or found.verification.verified) else 1
+    runs = all(each is None or each.verified for each in (found.verification, found.program))
+    return 0 if fits and is_proved and runs else 1
 
 
 def _outputs(options: Namespace) -> tuple[Path | None, Path | None]:
@@ -198,7 +205,7 @@ def _partition(
 def _ask(options: Namespace, network: Network, partition: Partition, accelerator: Accelerator) -> Answer:
     rule = options.tile_rule
     evaluation = evaluate(network, partition, accelerator, rule)
-    explanation = addresses = places = verification = None
+    explanation = addresses = places = verification = program = None
     if options.explain:
         from cocco.plans.explain import explain
 
@@ -210,9 +217,13 @@ def _ask(options: Namespace, network: Network, partition: Partition, accelerator
 
         addresses = address_map(network, partition, accelerator, rule)
         places = places_of(evaluation.simulation) if evaluation.fits else None
-    if options.verify and evaluation.fits:
+    if options.verify == "c" and evaluation.fits:
+        from cocco.output.program.verify import verify_program
+
+        program = verify_program(network, evaluation)
+    elif options.verify and evaluation.fits:
         verification = _verify(options, network, partition, accelerator, addresses, places)
-    return Answer(evaluation, explanation, addresses, verification, places=places)
+    return Answer(evaluation, explanation, addresses, verification, places=places, program=program)
 
 
 def _verify(

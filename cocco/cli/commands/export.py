@@ -69,11 +69,12 @@ def _program(options: Namespace, network: Network, evaluation: Evaluation) -> di
 
 
 def _text(folder: str, program: dict[str, Any]) -> str:
+    from cocco.output.program.verify import ProgramRun
+
     lines = [f"Written into {folder}: {', '.join(program['files'])}", "", "What crosses DRAM, in bytes:"]
     counted = program["counted"] or {}
     for kind, size in program["claimed"].items():
         lines.append(f"  {kind:<8} {size:>13,} claimed" + (f" {counted[kind]:>13,} counted" if kind in counted else ""))
     if program["verified"] is not None:
-        good = "The program ran with guards and sanitizers; its outputs are equal."
-        lines += ["", good if program["verified"] else f"The program differs: {program['message']}."]
+        lines += ["", ProgramRun(program["claimed"], counted, program["message"]).summary()]
     return "\n".join(lines)

@@ -74,7 +74,8 @@ def _with_verify(arguments: Sequence[str]) -> list[str]:
         return list(arguments)
     following = [*arguments[1:], ""]
     return [
-        "--verify=two" if word == "--verify" and after != "full" else word for word, after in zip(arguments, following)
+        "--verify=two" if word == "--verify" and after not in ("full", "c") else word
+        for word, after in zip(arguments, following)
     ]
 
 

@@ -43,7 +43,7 @@ class Stage:
 
 @dataclass
 class Layout:
-    """The addresses and names of a plan. regions: of each step the (start, bytes) of what must keep its guards."""
+    """The addresses and names of a plan."""
 
     priced: PricedPartition
     buffers: BufferPlan
@@ -57,8 +57,8 @@ class Layout:
 
     @property
     def network(self) -> Network:
-        """What is computed."""
-        return self.priced.network
+        """What is computed; of experts so many are in use as the batch needs."""
+        return self.priced.rules.geometry.network
 
     @property
     def batch(self) -> int:
@@ -70,6 +70,15 @@ class Layout:
         """Bytes of the buffers, together."""
         return sum(map(self.buffers.capacity, self.buffers.buffers))
 
+    @property
+    def element(self) -> int:
+        """Bytes of an element, of maps and weights alike."""
+        return self.network.tensors[0].bits // 8
+
+    def elements(self, size: int) -> int:
+        """Return bytes as elements, in which the program counts addresses."""
+        return size // self.element
+
     def layer(self, v: int) -> Layer:
         """Return a layer."""
         return self.network.layers[v]
@@ -77,7 +86,7 @@ class Layout:
     def at(self, name: str) -> str:
         """Return the first byte of a buffer as C; guards come between any two in the build that checks them."""
         address, place = self.places[name]
-        return f"AT({address}, {place})"
+        return f"AT({self.elements(address)}, {place})"
 
     def kept(self, stage: Stage, u: int) -> KeptInterval | None:
         """Return the interval over which a tensor stays on chip during a step, None if it does not."""
@@ -94,12 +103,16 @@ class Layout:
         kept = self.kept(stage, u)
         return self.kept_name(kept) if kept else f"s{stage.number}_{self.names[u]}"
 
+    def in_dram(self, u: int) -> int:
+        """Return the first element of a tensor in DRAM, -1 if it is not there."""
+        return self.elements(self.dram[u]) if u in self.dram else -1
+
     def tensor(self, u: int, name: str, heads: int = 1, apart: int = 0) -> str:
         """Return the definition of a tensor; heads: so many are rows one below the other, these channels apart."""
         of = self.network.tensors[u]
         return (
             f'static const struct tensor {name} = {{"{of.name}", {of.height * heads}, {of.width}, {of.channels}, '
-            f"{self.dram.get(u, -1)}, {of.height}, {apart}}};"
+            f"{self.in_dram(u)}, {of.height}, {apart}}};"
         )
 
     def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "", of: str = "") -> str:
@@ -109,7 +122,7 @@ class Layout:
         side = ""
         if side_rows:
             self.constants[f"{name}_SIDE_ROWS".upper()] = side_rows
-            side = f", .side = {at} + {region.main_bytes}, .side_rows = {name.upper()}_SIDE_ROWS"
+            side = f", .side = {at} + {self.elements(region.main_bytes)}, .side_rows = {name.upper()}_SIDE_ROWS"
             side += f", .side_columns = {side_columns}"
         return (
             f"static struct region {name} = {{.of = &{of or self.names[u]}, .main = {at}, .rows = {name.upper()}_ROWS, "
@@ -117,15 +130,15 @@ class Layout:
         )
 
     def guarded(self, stage: Stage) -> list[tuple[str, int]]:
-        """Return start and bytes of every region that holds something in a step."""
+        """Return start and elements of every region that holds something in a step."""
         memories = self.buffers.buffers
         live = [each for memory in memories for each in self.buffers.live(memory, stage.number)]
-        return [(self.at(each.id), each.size) for each in live]
+        return [(self.at(each.id), self.elements(each.size)) for each in live]
 
 
 def lay_out(priced: PricedPartition) -> Layout:
     """Return the layout of a plan; raises Refusal for what the program cannot do, or has no address."""
-    network, partition, accelerator = priced.network, priced.partition, priced.accelerator
+    network, partition, accelerator = priced.rules.geometry.network, priced.partition, priced.accelerator
     check_supported(priced)
     found = address_map(network, partition, accelerator)
     if found is None or not found.fits:
@@ -182,7 +195,7 @@ KEYWORDS = frozenset(
     "auto break case char const continue default do double else enum extern float for goto if inline int long register "
     "restrict return short signed sizeof static struct switch typedef union unsigned void volatile while main on_chip "
     "dram moved tile samples sample rows columns row down across group head heads channels every ends operand part "
-    "chunk sums rows_here".split()
+    "chunk sums rows_here element total band after".split()
 )
 
 __all__ = ["Layout", "Refusal", "Stage", "lay_out", "round_up", "tensor_id", "weights_id"]

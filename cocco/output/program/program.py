@@ -8,12 +8,14 @@ from importlib.resources import files
 from pathlib import Path
 
 from cocco.output.program.layout import Layout, Stage, lay_out
-from cocco.output.program.refusal import check_order
 from cocco.output.program.steps.blocks import attention_step
 from cocco.output.program.steps.chains import CHAIN_ORDERS, chain_step
 from cocco.output.program.steps.held import held_step
-from cocco.output.program.steps.loops import JOINED, ORDERS, loop_step
-from cocco.output.program.text import layer_text, sharing_of
+from cocco.output.program.steps.loops import loop_step
+from cocco.output.program.steps.projected import projected_step
+from cocco.output.program.steps.rows import rows_step
+from cocco.output.program.steps.words import twice_step
+from cocco.output.program.text import heads_of, layer_text, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.regions import Region
@@ -23,7 +25,9 @@ from simulator.partition.partition import Partition
 from workloads.files import write_atomic
 from workloads.network.network import Network
 
-SUPPORT = ("on_chip.h", "on_chip.c", "arriving.c", "kernels.c", "rearranging.c", "Makefile")  #: the same for every plan
+SUPPORT = (
+    "on_chip.h", "on_chip.c", "arriving.c", "kernels.c", "statistics.c", "rows.c", "rearranging.c", "Makefile",
+)  #: the same for every plan  # fmt: skip
 
 
 def program_of(
@@ -68,7 +72,7 @@ def _layers(layout: Layout) -> list[str]:
     kept = [_kept(layout, each) for each in layout.priced.partition.keep]
     used = set(re.findall(r"&(\w+)", "\n".join([*kept, *steps])))
     tensors = [layout.tensor(u, name) for u, name in layout.names.items() if name in used]
-    layers = [layer_text(network, v, layout.names[v]) for v in range(len(network.layers))]
+    layers = [layer_text(layer, layout.names[v], heads_of(network, v)) for v, layer in enumerate(network.layers)]
     layers = [each for v, each in enumerate(layers) if f"{layout.names[v]}_layer" in used]
     lines = ["/* The layers of each step as loops. */", '#include "layers.h"', "", *tensors, *layers]
     return [*lines, *([""] if kept else []), *kept, *steps]
@@ -84,13 +88,14 @@ def _kept(layout: Layout, kept: KeptInterval) -> str:
 
 
 def _step(layout: Layout, stage: Stage) -> Iterator[str]:
-    check_order(stage.names, stage.price, (*ORDERS, *JOINED, *CHAIN_ORDERS, "TB"))
-    if stage.price.loops is None:
-        return held_step(layout, stage)
-    if stage.price.loops.order == "TB":
-        return attention_step(layout, stage)
-    is_chain = stage.price.loops.order in CHAIN_ORDERS
-    return chain_step(layout, stage) if is_chain else loop_step(layout, stage)
+    order = "" if stage.price.loops is None else stage.price.loops.order
+    return WAYS.get(order, loop_step)(layout, stage)
+
+
+#: how steps that are no layer in a loop order are written; "": all regions held
+WAYS = {"": held_step, "TB": attention_step, "HP": projected_step, "RS": rows_step, "TCC": twice_step} | dict.fromkeys(
+    CHAIN_ORDERS, chain_step
+)
 
 
 def _header(layout: Layout) -> list[str]:
@@ -104,6 +109,7 @@ def _sizes(layout: Layout) -> list[str]:
     sharing = max(map(sharing_of, network.layers), default=1)
     taps = max((layer.kernel[0] * layer.kernel[1] for layer in network.layers), default=1)
     constants = {
+        "BITS": 8 * layout.element,
         "ON_CHIP_BYTES": layout.capacity,
         "DRAM_BYTES": layout.dram_bytes,
         "REGIONS": len(layout.places),
@@ -112,7 +118,8 @@ def _sizes(layout: Layout) -> list[str]:
         "MOST_COLUMNS": max(each.width for each in network.tensors),
         "MOST_MEETINGS": taps * max(operands),
     }
-    constants |= {f"{layout.names[v]}_WEIGHTS".upper(): at for v, at in layout.weights.items()} | layout.constants
+    constants |= {f"{layout.names[v]}_WEIGHTS".upper(): layout.elements(at) for v, at in layout.weights.items()}
+    constants |= layout.constants
     lines = [
         f"#define {name} {value}L" if value >= 2**31 else f"#define {name} {value}" for name, value in constants.items()
     ]
@@ -129,8 +136,9 @@ def _sizes(layout: Layout) -> list[str]:
 
 def _plan(layout: Layout) -> list[str]:
     """Return the plan: memories filled from a seed or a file, the steps in order, counters, outputs."""
-    network, weights = layout.network, sum(layer.weight_bytes for layer in layout.network.layers)
-    inputs = sum(tensor.size_bytes for tensor in network.inputs) * layout.batch
+    network = layout.network
+    weights = layout.elements(sum(layer.weight_bytes for layer in network.layers))
+    inputs = layout.elements(sum(tensor.size_bytes for tensor in network.inputs)) * layout.batch
     lines = [
         "/* The plan: its steps in order. */",
         "#include <stdio.h>",
@@ -142,7 +150,7 @@ def _plan(layout: Layout) -> list[str]:
     for stage in layout.stages:
         pairs = [f"{at}, {size}" for at, size in layout.guarded(stage)]
         lines.append(f"static const long regions_{stage.number}[] = {{{', '.join(pairs) or '0'}}};")
-    lines += [f"\nstatic const long weight_bytes = {weights}, input_bytes = {inputs};", FILL]
+    lines += [f"\nstatic const long weights = {weights}, inputs = {inputs};", FILL]
     lines += ["int main(int count, char **words)", "{", "    fill(count > 2 ? words[2] : NULL);"]
     for stage in layout.stages:
         n, regions = stage.number, len(layout.guarded(stage))
@@ -155,8 +163,8 @@ def _plan(layout: Layout) -> list[str]:
     ]
     lines += ['    FILE *file = count > 1 ? fopen(words[1], "wb") : NULL;']
     for v in network.outputs:
-        size = network.tensors[v].size_bytes * layout.batch
-        what = f"fwrite(dram + {layout.dram[v]}, 1, {size}, file) != {size}"
+        size = network.tensors[v].elements * layout.batch
+        what = f"fwrite(dram + {layout.in_dram(v)}, sizeof(element), {size}, file) != {size}"
         lines.append(f"    if (file && {what}) /* {network.tensors[v].name} */")
         lines.append('        fail("cannot be written", words[1]);')
     return [*lines, "    return file && fclose(file);", "}"]
@@ -175,12 +183,12 @@ static uint32_t number(uint32_t i)
 static void fill(const char *name)
 {
     FILE *file = name ? fopen(name, "rb") : NULL;
-    size_t bytes = (size_t)(weight_bytes + input_bytes);
-    if (name && (!file || fread(dram, 1, bytes, file) != bytes))
+    size_t count = (size_t)(weights + inputs);
+    if (name && (!file || fread(dram, sizeof(element), count, file) != count))
         fail("does not have all weights and inputs", name);
     if (file)
         fclose(file);
-    for (long i = 0; !name && i < weight_bytes + input_bytes; i++)
-        dram[i] = (uint8_t)(i < weight_bytes ? 1 + number((uint32_t)i) % 7 : number((uint32_t)i) % PRIME);
+    for (long i = 0; !name && i < weights + inputs; i++)
+        dram[i] = (element)(i < weights ? 1 + number((uint32_t)i) % 7 : number((uint32_t)i) % PRIME);
 }
 """

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from simulator.model.price import Price, Shortage
+from simulator.model.price import Shortage
 from simulator.model.priced import PricedPartition
+from workloads.network.layers.types import Number
 from workloads.network.network import Network
 
 
@@ -24,28 +25,24 @@ def check_supported(priced: PricedPartition) -> None:
             raise Refusal(f"plan cannot run: {names[0]!r} .. {names[-1]!r}: {price.reason}")
 
 
-def check_order(names: tuple[str, ...], price: Price, orders: tuple[str, ...]) -> None:
-    """Raise Refusal for a loop order that is not written down as a program."""
-    if price.loops is not None and price.loops.order not in orders:
-        raise Refusal(f"subgraph of {names[0]!r}: loop order {price.loops.order} has no program yet")
-
-
 def _check_network(network: Network) -> None:
+    numbers = {tensor.number: f"tensor {tensor.name!r}" for tensor in network.tensors}
     for layer in network.layers:
-        if layer.op == "attention":
-            raise Refusal(f"layer {layer.name!r}: an attention as one layer has no program yet; export one of layers")
         if layer.op == "recurrent":
             raise Refusal(f"layer {layer.name!r}: a recurrent layer has no program yet")
         if layer.mask is not None:
             raise Refusal(f"layer {layer.name!r}: a mask has no program yet; export the network of --masks none")
-        if layer.op == "rearrange" and len(set(layer.inputs)) < len(layer.inputs):
-            raise Refusal(f"layer {layer.name!r}: a rearrangement that reads a map twice has no program yet")
         if layer.blocks > 1:
             raise Refusal(f"layer {layer.name!r}: a product in blocks of positions has no program yet")
-        if layer.frames is not None or layer.experts is not None:
-            raise Refusal(f"layer {layer.name!r}: frames and experts have no program yet")
-        if layer.has_weights and layer.bits.weights != 8:
-            raise Refusal(f"layer {layer.name!r}: weights of {layer.bits.weights} bits; a program has INT8")
-    for tensor in network.tensors:
-        if tensor.bits != 8:
-            raise Refusal(f"tensor {tensor.name!r}: {tensor.bits} bits; a program has INT8")
+        if layer.frames is not None:
+            raise Refusal(f"layer {layer.name!r}: frames have no program yet")
+        if layer.has_weights:
+            numbers.setdefault(layer.bits.of_weights, f"weights of layer {layer.name!r}")
+        if layer.bits.sums != 32:
+            raise Refusal(f"layer {layer.name!r}: sums of {layer.bits.sums} bits; a program has sums of 32")
+    for number, what in numbers.items():
+        if number not in (Number(8), Number(16)):
+            raise Refusal(f"{what}: {number.name}; a program has int8 or int16")
+    if len(numbers) > 1:
+        (first, one), (second, other) = [*numbers.items()][:2]
+        raise Refusal(f"{other}: {second.name}, but {one}: {first.name}; a program has one type of numbers")

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from workloads.network.layers.layer import Layer
+from workloads.network.layers.ops import PRODUCT_OPS
 from workloads.network.network import Network
 
+WORD = 8  #: channels that pass together
 OPS = {
     "conv": "c", "fc": "c", "conv_transpose": "c", "matmul": "c", "maxpool": "m", "avgpool": "s", "concat": "s",
     "resize": "s", "slice": "s", "add": "+", "mul": "*", "softmax": "S", "layernorm": "N", "lrn": "L", "rearrange": "r",
+    "attention": "c",
 }  # fmt: skip
 
 
@@ -69,25 +72,32 @@ def span(first: object, stop: object) -> str:
     return f"(struct span){{{first}, {stop}}}"
 
 
-def layer_text(network: Network, v: int, name: str) -> str:
-    """Return the constants of a layer."""
-    layer = network.layers[v]
+def layer_text(layer: Layer, name: str, heads: int) -> str:
+    """Return the constants of a layer. heads: that each have statistics of their own."""
     down, across = (
         f"{{{layer.kernel[axis]}, {layer.stride[axis]}, {layer.dilation[axis]}, {layer.padding[axis]}, "
         f"{layer.upsample[axis]}}}"
         for axis in (0, 1)
     )
     sharing = sharing_of(layer)
-    heads = sharing if layer.op == "matmul" else heads_of(network, v)
+    heads = sharing if layer.op == "matmul" else heads
+    used, active = experts_of(layer)
     return (
         f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height * sharing}, "
-        f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}}};"
+        f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}, "
+        f"{used}, {active}}};"
     )
+
+
+def experts_of(layer: Layer) -> tuple[int, int]:
+    """Return how many experts' weights come for so many that take part; 1 and 1 without experts."""
+    experts = layer.experts
+    return (1, 1) if experts is None else (experts.in_use(layer.height * layer.width), experts.active)
 
 
 def sharing_of(layer: Layer) -> int:
     """Return how many heads of a product share one of its second operand; they are rows one below the other."""
-    return layer.sharing if layer.op == "matmul" else 1
+    return layer.sharing if layer.op in PRODUCT_OPS else 1
 
 
 def heads_of(network: Network, u: int) -> int:

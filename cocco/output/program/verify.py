@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cocco.output.program.program import program_of, write_program
 from cocco.output.program.reference import ByteArithmetic
 from simulator.evaluation import Evaluation
 from workloads.network.network import Network
@@ -28,9 +30,26 @@ class ProgramRun:
         """Whether everything is as claimed."""
         return not self.message
 
+    def summary(self) -> str:
+        """Return in a line what --verify c prints."""
+        if self.verified:
+            return "The program in C ran with guards and sanitizers; its counters and outputs are equal."
+        return f"The program in C differs: {self.message}."
+
     def to_json(self) -> dict[str, Any]:
         """Return the plain data that --verify c adds to --json."""
         return {"verified": self.verified, "claimed": self.claimed, "counted": self.counted, "message": self.message}
+
+
+def verify_program(network: Network, evaluation: Evaluation) -> ProgramRun:
+    """Return how the program of a plan that fits runs, in a folder of its own that is gone afterwards.
+
+    Raises ValueError for a plan that has no program yet, and where there is no compiler.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        files = program_of(network, evaluation.plan, evaluation.accelerator, evaluation.tile_rule)
+        write_program(Path(folder), files)
+        return run_program(network, evaluation, Path(folder))
 
 
 def run_program(network: Network, evaluation: Evaluation, folder: Path, target: str = "guarded") -> ProgramRun:
@@ -39,7 +58,7 @@ def run_program(network: Network, evaluation: Evaluation, folder: Path, target: 
     target: of its Makefile; "plan" has neither guards nor sanitizers. Raises ValueError where there is no compiler.
     """
     if shutil.which("gcc") is None or shutil.which("make") is None:
-        raise ValueError("--verify c needs gcc and make, which are not here; 'make' in the folder builds the program")
+        raise ValueError("--verify c needs gcc and make, which are not here; 'cocco export --c DIR' writes the program")
     claimed = claims_of(evaluation)
     built = subprocess.run(["make", "-s", target], cwd=folder, capture_output=True, text=True, check=False)
     if built.returncode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 import pytest
 
 from cocco.cli import main
+from cocco.output.program import verify
+from cocco.output.program.verify import claims_of
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.tiny_network import write_tiny
 
@@ -88,6 +91,31 @@ def test_a_partition_that_cannot_run_has_neither_addresses_nor_trace(asked, ask,
     keys = {"status", "infeasible", *(("explained", "repaired") if "--explain" in asked else ())}
     assert code == 1 and json.loads(out).keys() == keys
     assert ("no trace" in err) == ("--trace" in asked) and not (tmp_path / "t.json").exists()
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
+@pytest.mark.usefixtures("unoptimized")
+def test_verify_c_says_in_a_line_that_the_program_of_the_plan_ran_as_claimed(ask):
+    code, out, _ = ask("--verify", "c", "--addresses")
+    assert code == 0 and "The program in C ran with guards and sanitizers" in out and VERIFIED not in out
+    content = json.loads(ask("--verify", "c", "--json")[1])
+    assert content["verified"] and content["program"]["counted"] == content["program"]["claimed"]
+
+
+def test_verify_c_without_a_program_or_a_compiler_is_a_line(ask, monkeypatch):
+    code, _, err = ask("--verify", "c", "--cores", "2")
+    assert code == 2 and "plan on 2 cores: a program has one" in err and err.count("\n") == 1
+    monkeypatch.setenv("PATH", "")
+    code, _, err = ask("--verify", "c")
+    assert code == 2 and "--verify c needs gcc and make" in err and err.count("\n") == 1
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no C compiler")
+@pytest.mark.usefixtures("unoptimized")
+def test_verify_c_says_what_differs(ask, monkeypatch):
+    monkeypatch.setattr(verify, "claims_of", lambda evaluation: claims_of(evaluation) | {"inputs": 7})
+    code, out, _ = ask("--verify", "c")
+    assert code == 1 and "The program in C differs: inputs: claimed 7 bytes, counted" in out
 
 
 def test_the_table_of_addresses_is_written_beside_an_explanation_and_a_trace(ask, tmp_path):

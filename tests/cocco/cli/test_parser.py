@@ -96,8 +96,13 @@ def test_the_file_that_saves_pictures_does_not_draw():
 
 @pytest.mark.parametrize(
     ("words", "channels"),
-    [(["--verify", "vgg16"], "two"), (["vgg16", "--verify"], "two"), (["vgg16", "--verify", "full"], "full")],
+    [
+        (["--verify", "vgg16"], "two"),
+        (["vgg16", "--verify"], "two"),
+        (["vgg16", "--verify", "full"], "full"),
+        (["vgg16", "--verify", "c"], "c"),
+    ],
 )
-def test_verify_takes_the_word_full_and_no_network(words, channels):
+def test_verify_takes_the_words_full_and_c_and_no_network(words, channels):
     found = parse(["evaluate", "--partition", "layerwise", *words])
     assert (found.network, found.verify) == ("vgg16", channels)

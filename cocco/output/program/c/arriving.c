@@ -111,16 +111,15 @@ void bring(struct region *x, const struct layer *layer, enum mode mode, struct s
                 if (down[row] && (new_row[row] || new_column[column])) {
                     long here = address(x, sample, row, column);
                     if (mode == SIDE && x->side_at[row] >= 0)
-                        memcpy(on_chip + here, on_chip + side_address(x, x->side_at[row], sample, x->side_column[column]),
-                               (size_t)x->cell);
+                        move(here, side_address(x, x->side_at[row], sample, x->side_column[column]), x->cell);
                     else
                         dma_load(INPUTS, here, in_dram(of, sample, row, column) + channels.first,
                                  channels.stop - channels.first);
                 }
             for (int row = 0; mode == SIDE && new_column[column] && row < of->height; row++)
                 if (down[row] && x->side_next[row] >= 0)
-                    memcpy(on_chip + side_address(x, x->side_next[row], sample, x->side_column[column]),
-                           on_chip + address(x, sample, row, column), (size_t)x->cell);
+                    move(side_address(x, x->side_next[row], sample, x->side_column[column]),
+                         address(x, sample, row, column), x->cell);
         }
 }
 
@@ -169,30 +168,35 @@ static bool is_held(struct weights *held, const int *part)
 
 void forget(struct weights *held) { held->held[0] = 0; }
 
-/* Load the weights of these outputs and inputs (of a group), unless they are here. In DRAM: outputs, taps, inputs. */
+/* Load the weights of these outputs and inputs (of a group), unless they are here. In DRAM: outputs, taps, inputs.
+ *
+ * Which tokens take which experts a layer does not say: here all take the same. The others come as well, behind them.
+ */
 void load_weights(struct weights *held, const struct layer *layer, long from, struct span outputs, struct span inputs)
 {
     int part[7] = {1, outputs.first, outputs.stop, inputs.first, inputs.stop};
     long taps = (long)layer->down.taps * layer->across.taps, all = layer->in_channels / layer->groups;
-    long count = inputs.stop - inputs.first;
+    long count = inputs.stop - inputs.first, outputs_count = outputs.stop - outputs.first;
     held->outputs = outputs, held->inputs = inputs;
-    held->output_bytes = taps * count, held->tap_bytes = count, held->input_bytes = 1;
+    held->output_step = taps * count, held->tap_step = count, held->input_step = 1;
     if (is_held(held, part))
         return;
-    if (count == all) {
-        dma_load(WEIGHTS, held->at, from + outputs.first * taps * all, (outputs.stop - outputs.first) * taps * all);
-        return;
-    }
-    for (int output = outputs.first; output < outputs.stop; output++)
+    if (count == all)
+        dma_load(WEIGHTS, held->at, from + outputs.first * taps * all, outputs_count * taps * all);
+    for (int output = outputs.first; count < all && output < outputs.stop; output++)
         for (long tap = 0; tap < taps; tap++)
             dma_load(WEIGHTS, held->at + ((output - outputs.first) * taps + tap) * count,
                      from + (output * taps + tap) * all + inputs.first, count);
+    long others = layer->used - layer->active, before = outputs.first * all + inputs.first * outputs_count;
+    dma_load(WEIGHTS, held->at + outputs_count * taps * count,
+             from + layer->channels * taps * all + before * taps * others / layer->active,
+             outputs_count * taps * count * others / layer->active);
 }
 
 static void view(struct weights *part, long at, int cell, bool is_transposed, struct span outputs, struct span inputs)
 {
     part->at = at, part->outputs = outputs, part->inputs = inputs;
-    part->output_bytes = is_transposed ? cell : 1, part->input_bytes = is_transposed ? 1 : cell;
+    part->output_step = is_transposed ? cell : 1, part->input_step = is_transposed ? 1 : cell;
 }
 
 /* The same of the second operand of a product, head by head: the rows of its maps one below the other (y).
@@ -226,7 +230,7 @@ void load_second(struct weights *held, const struct layer *layer, struct region 
             int down = (row - base) / of->width, across = (row - base) % of->width;
             long to = held->at + (long)(row - rows.first) * round_up(size);
             if (y[p]->rows)
-                memcpy(on_chip + to, at(y[p], sample, down, across) + first, (size_t)size);
+                move(to, address(y[p], sample, down, across) + first - y[p]->channel, size);
             else
                 dma_load(INPUTS, to, in_dram(of, sample, down, across) + first, size);
         }

@@ -1,20 +1,8 @@
 /* The operators on one tile: what a firmware engineer replaces. Numbers are residues of PRIME; sums have 32 bits. */
-#include <string.h>
-
 #include "on_chip.h"
 
-static uint8_t requantize(uint32_t sum) { return (uint8_t)(sum % PRIME); }
-
-static uint32_t power(uint32_t exponent) /* of 3, which stands for e */
-{
-    uint32_t result = 1;
-    while (exponent--)
-        result = result * 3 % PRIME;
-    return result;
-}
-
 struct meeting { /* channels of an input position that meet a tap */
-    const uint8_t *x;
+    const element *x;
     int tap, input, count; /* input: of the group */
 };
 
@@ -45,16 +33,16 @@ static int find(const struct layer *layer, struct region *const *x, int count, i
 
 /* Pass results of a word of channels through the layers that follow, and write them where they lie. */
 static void finish(struct region *out, const struct follow *follow, int sample, int row, int column, int first,
-                   int count, uint8_t *values)
+                   int count, element *values)
 {
-    uint8_t *place = at(out, sample, row, column) + first;
+    element *place = at(out, sample, row, column) + first;
     for (; follow && follow->op; follow++) {
         struct region *y = follow->operand;
         if (follow->passes && !y->rows) { /* without room of its own: into the place of the result */
             dma_load(INPUTS, place - on_chip, y->of->dram + (((long)sample * y->of->height + row) * y->of->width + column)
                      * y->of->channels + first, count);
             for (int k = 0; k < count; k++)
-                values[k] = requantize(follow->op == '*' ? (uint32_t)values[k] * place[k] : (uint32_t)values[k] + place[k]);
+                values[k] = requantize(follow->op == '*' ? (total)values[k] * place[k] : (total)values[k] + place[k]);
             y = NULL;
         } else if (follow->passes) {
             y->channel = first;
@@ -64,52 +52,43 @@ static void finish(struct region *out, const struct follow *follow, int sample, 
                      * y->of->channels + (y->of->channels > 1 ? first : 0), y->of->channels > 1 ? count : 1);
         }
         for (int k = 0; y && k < count; k++) {
-            const uint8_t *other = at(y, sample, y->of->height > 1 ? row : 0, y->of->width > 1 ? column : 0);
+            const element *other = at(y, sample, y->of->height > 1 ? row : 0, y->of->width > 1 ? column : 0);
             uint32_t operand = other[y->of->channels > 1 ? first + k : y->channel];
-            values[k] = requantize(follow->op == '*' ? values[k] * operand : values[k] + operand);
+            values[k] = requantize(follow->op == '*' ? (total)values[k] * operand : (total)values[k] + operand);
         }
         if (follow->kept)
-            memcpy(at(follow->kept, sample, row, column) + first, values, (size_t)count);
+            memcpy(at(follow->kept, sample, row, column) + first, values, (size_t)count * sizeof(element));
         if (follow->stored >= 0) {
-            memcpy(place, values, (size_t)count);
+            memcpy(place, values, (size_t)count * sizeof(element));
             dma_store(follow->stored + (((long)sample * out->of->height + row) * out->of->width + column)
                       * out->of->channels + first, place - on_chip, count);
         }
     }
-    memcpy(place, values, (size_t)count);
+    memcpy(place, values, (size_t)count * sizeof(element));
 }
 
-static uint32_t dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
+static total dot(const struct meeting *found, int meetings, const struct weights *weights, int output, int input)
 {
-    uint32_t sum = 0;
+    total sum = 0;
     for (; weights; weights = weights->next) {
         if (output < weights->outputs.first || output >= weights->outputs.stop)
             continue;
-        const uint8_t *mine = on_chip + weights->at + (output - weights->outputs.first) * weights->output_bytes;
-        long step = weights->input_bytes;
+        const element *mine = on_chip + weights->at + (output - weights->outputs.first) * weights->output_step;
+        long step = weights->input_step;
         for (int i = 0; i < meetings; i++) {
             int before = input + found[i].input - weights->inputs.first; /* inputs of these weights before the first */
             int first = most(0, -before), stop = least(found[i].count, weights->inputs.stop - weights->inputs.first - before);
-            const uint8_t *w = mine + found[i].tap * weights->tap_bytes, *x = found[i].x;
+            const element *w = mine + found[i].tap * weights->tap_step, *x = found[i].x;
             if (step == 1)
                 for (int c = first; c < stop; c++)
-                    sum += (uint32_t)x[c] * w[before + c];
+                    sum += (total)x[c] * w[before + c];
             else
                 for (int c = first; c < stop; c++)
-                    sum += (uint32_t)x[c] * w[(before + c) * step];
+                    sum += (total)x[c] * w[(before + c) * step];
         }
     }
     return sum;
 }
-
-static uint32_t get(long place)
-{
-    uint32_t value;
-    memcpy(&value, on_chip + place, sizeof value);
-    return value;
-}
-
-static void put(long place, uint32_t value) { memcpy(on_chip + place, &value, sizeof value); }
 
 static long sum_at(const struct sums *sums, int sample, int row, int column, int output)
 {
@@ -117,7 +96,7 @@ static long sum_at(const struct sums *sums, int sample, int row, int column, int
     long place = (long)(sample - of.samples.first) * (of.rows.stop - of.rows.first) + row - of.rows.first;
     place = place * (of.columns.stop - of.columns.first) + column - of.columns.first;
     place = place * (of.outputs.stop - of.outputs.first) + output - of.outputs.first;
-    return sums->at + place * (long)sizeof(uint32_t);
+    return sums->at + place * SUM;
 }
 
 /* Outputs of a tile; with sums the part of these inputs is added to them, and no result is made. */
@@ -134,14 +113,14 @@ static void reduce(const struct layer *layer, struct region *const *x, int count
         int meetings = find(layer, x, count, sample, row, column, inputs, found);
         stop = least((group + 1) * width, tile.outputs.stop);
         for (int word = first; word < stop; word += WORD) {
-            uint8_t values[WORD];
+            element values[WORD];
             int words = least(WORD, stop - word);
             for (int k = 0; k < words; k++) {
-                uint32_t sum = dot(found, meetings, weights, word + k, tile.inputs.first);
+                total sum = dot(found, meetings, weights, word + k, tile.inputs.first);
                 long place = sums ? sum_at(sums, sample, row, column, word + k) : 0;
                 values[k] = requantize(sum);
                 if (sums)
-                    put(place, sum + (is_first ? 0 : get(place)));
+                    put(place, (uint64_t)sum + (is_first ? 0 : get(place)));
             }
             if (!sums)
                 finish(out, follow, sample, row, column, word, words, values);
@@ -168,7 +147,7 @@ void settle(const struct sums *sums, struct region *out, const struct follow *fo
 {
     EACH_POSITION(tile)
     for (int word = tile.outputs.first; word < tile.outputs.stop; word += WORD) {
-        uint8_t values[WORD];
+        element values[WORD];
         int words = least(WORD, tile.outputs.stop - word);
         for (int k = 0; k < words; k++)
             values[k] = sums ? requantize(get(sum_at(sums, sample, row, column, word + k)))
@@ -191,36 +170,35 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
     int block = round_up(tile.inputs.stop - tile.inputs.first), sample = tile.samples.first;
     long words = round_up(width) + 2;
     for (int row = tile.rows.first; row < tile.rows.stop; row++)
-    for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += 4 * words) {
+    for (int column = tile.columns.first; column < tile.columns.stop; column++, powers += block, sums += SUM * words) {
         bool is_first = tile.inputs.first == 0, has_sums = tile.inputs.stop - tile.inputs.first < count;
-        const uint8_t *query = at(queries, sample, row, column) + first * depth;
-        uint8_t *result = at(out, sample, row, column) + tile.outputs.first;
+        const element *query = at(queries, sample, row, column) + first * depth;
+        element *result = at(out, sample, row, column) + tile.outputs.first;
         struct meeting found = {query, 0, 0, depth};
-        uint32_t most_before = is_first ? 0 : get(sums), total = is_first ? 0 : get(sums + 4), most_now = most_before;
+        uint32_t most_before = is_first ? 0 : get(sums), most_now = most_before;
         for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
-            uint8_t score = requantize(dot(&found, 1, keys, first * count + key, 0));
+            element score = requantize(dot(&found, 1, keys, first * count + key, 0));
             on_chip[powers + key - tile.inputs.first] = score;
             most_now = score > most_now ? score : most_now;
         }
-        uint32_t factor = is_first ? 1 : power(most_now - most_before);
-        total = total * factor;
+        uint64_t factor = is_first ? 1 : power(most_now - most_before), divisor = is_first ? 0 : get(sums + SUM) * factor;
         for (int key = tile.inputs.first; key < tile.inputs.stop; key++) {
-            uint8_t *score = on_chip + powers + key - tile.inputs.first;
-            *score = (uint8_t)power(most_now - *score);
-            total += *score;
+            element *score = on_chip + powers + key - tile.inputs.first;
+            *score = (element)power(most_now - *score);
+            divisor += *score;
         }
-        total %= PRIME;
+        divisor %= PRIME;
         struct meeting all = {on_chip + powers, 0, 0, tile.inputs.stop - tile.inputs.first};
         for (int k = 0; k < width; k++) {
-            uint32_t sum = is_first ? 0 : get(sums + 8 + 4 * k) * factor;
+            uint64_t sum = is_first ? 0 : get(sums + SUM * (2 + k)) * factor;
             sum = (sum + dot(&all, 1, values, first * width + k, tile.inputs.first)) % PRIME;
             if (tile.inputs.stop == count)
-                result[k] = requantize(sum * total);
+                result[k] = requantize((total)(sum * divisor));
             else
-                put(sums + 8 + 4 * k, sum);
+                put(sums + SUM * (2 + k), sum);
         }
         if (has_sums && tile.inputs.stop < count)
-            put(sums, most_now), put(sums + 4, total);
+            put(sums, most_now), put(sums + SUM, divisor);
     }
 }
 
@@ -231,53 +209,15 @@ void slide(const struct layer *layer, struct region *const *x, int count, struct
     EACH_POSITION(tile) {
         int meetings = find(layer, x, count, sample, row, column, tile.outputs, found);
         for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
-            uint32_t result = 0;
+            total result = 0;
             for (int i = 0; i < meetings; i++) {
                 int c = k - tile.outputs.first - found[i].input;
                 if (c < 0 || c >= found[i].count)
                     continue;
-                uint32_t value = found[i].x[c];
+                total value = found[i].x[c];
                 result = layer->op == 's' ? result + value : result > value ? result : value;
             }
             at(out, sample, row, column)[k] = requantize(result);
-        }
-    }
-}
-
-/* Layers of each position: sums and products of operands; softmax, norms, whose channels share two statistics. */
-void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile)
-{
-    int width = layer->channels / layer->heads;
-    EACH_POSITION(tile) {
-        uint8_t *place = at(out, sample, row, column);
-        uint32_t first = 0, second = 0;
-        for (int k = tile.outputs.first; k < tile.outputs.stop; k++) {
-            uint32_t result = layer->op == '*';
-            if (layer->op == '+' || layer->op == '*') {
-                for (int p = 0; p < count; p++) {
-                    const struct tensor *of = x[p]->of;
-                    const uint8_t *y = at(x[p], sample, of->height > 1 ? row : 0, of->width > 1 ? column : 0);
-                    uint32_t value = y[of->channels > 1 ? k : x[p]->channel];
-                    result = (layer->op == '*' ? result * value : result + value) % PRIME;
-                }
-                place[k] = (uint8_t)result;
-                continue;
-            }
-            const uint8_t *y = at(x[0], sample, row, column);
-            if (k % width == 0 || k == tile.outputs.first) { /* the statistics of a head */
-                first = second = 0;
-                for (int c = k; c < k - k % width + width; c++)
-                    first = layer->op != 'S' ? first + y[c] : first > y[c] ? first : y[c];
-                for (int c = k; c < k - k % width + width; c++)
-                    second += layer->op == 'S' ? power(first - y[c]) : (uint32_t)y[c] * y[c];
-            }
-            if (layer->op == 'S')
-                result = power(first - y[k]) * (second % PRIME);
-            else if (layer->op == 'N')
-                result = y[k] * (first % PRIME) + PRIME - second % PRIME;
-            else
-                result = y[k] * (first % PRIME);
-            place[k] = requantize(result);
         }
     }
 }

@@ -5,8 +5,8 @@
 
 #include "on_chip.h"
 
-uint8_t on_chip[ON_CHIP_BYTES + GUARD * (REGIONS + 2)];
-uint8_t dram[DRAM_BYTES];
+element on_chip[ON_CHIP_BYTES / sizeof(element) + GUARD * (REGIONS + 2)];
+element dram[DRAM_BYTES / sizeof(element)];
 uint64_t moved[KINDS];
 
 void fail(const char *what, const char *name)
@@ -15,20 +15,26 @@ void fail(const char *what, const char *name)
     exit(1);
 }
 
-void dma_load(enum kind kind, long to, long from, long bytes)
+void dma_load(enum kind kind, long to, long from, long count)
 {
-    memcpy(on_chip + to, dram + from, (size_t)bytes);
-    moved[kind] += (uint64_t)bytes;
+    memcpy(on_chip + to, dram + from, (size_t)count * sizeof(element));
+    moved[kind] += (uint64_t)count * sizeof(element);
 }
 
-void dma_store(long to, long from, long bytes)
+void dma_store(long to, long from, long count)
 {
-    memcpy(dram + to, on_chip + from, (size_t)bytes);
-    moved[OUTPUTS] += (uint64_t)bytes;
+    memcpy(dram + to, on_chip + from, (size_t)count * sizeof(element));
+    moved[OUTPUTS] += (uint64_t)count * sizeof(element);
 }
 
-/* Input bytes that no window meets cross once in the claim; nothing here needs them. */
-void dma_pass(long bytes) { moved[INPUTS] += (uint64_t)bytes; }
+/* Inputs that no window meets cross once in the claim; nothing here needs them. */
+void dma_pass(long count) { moved[INPUTS] += (uint64_t)count * sizeof(element); }
+
+/* Copy elements on chip. */
+void move(long to, long from, long count)
+{
+    memcpy(on_chip + to, on_chip + from, (size_t)count * sizeof(element));
+}
 
 long side_address(const struct region *region, int slot, int sample, int column)
 {
@@ -48,7 +54,7 @@ long address(const struct region *region, int sample, int row, int column)
 }
 
 /* Channel 0 of a position; that it holds only some channels is taken into account. */
-uint8_t *at(const struct region *region, int sample, int row, int column)
+element *at(const struct region *region, int sample, int row, int column)
 {
     return on_chip + address(region, sample, row, column) - region->channel;
 }
@@ -137,8 +143,8 @@ void restore(struct region *region, struct span samples, struct span rows, struc
     for (int sample = samples.first; region->side_rows && sample < samples.stop; sample++)
         for (int row = top; row < rows.first; row++)
             for (int column = columns.first; column < columns.stop; column++)
-                memcpy(on_chip + address(region, sample, row, column),
-                       on_chip + side_address(region, row % region->side_rows, sample, column), (size_t)region->cell);
+                move(address(region, sample, row, column),
+                     side_address(region, row % region->side_rows, sample, column), region->cell);
 }
 
 /* Copy the last rows of a block from MAIN to SIDE, for the next row of tiles. */
@@ -147,8 +153,8 @@ void save(struct region *region, struct span samples, struct span rows, struct s
     for (int sample = samples.first; region->side_rows && sample < samples.stop; sample++)
         for (int row = most(0, rows.stop - region->side_rows); row < rows.stop; row++)
             for (int column = columns.first; column < columns.stop; column++)
-                memcpy(on_chip + side_address(region, row % region->side_rows, sample, column),
-                       on_chip + address(region, sample, row, column), (size_t)region->cell);
+                move(side_address(region, row % region->side_rows, sample, column),
+                     address(region, sample, row, column), region->cell);
 }
 
 /* Guard words stand before and behind each region of a step: (start, bytes) pairs. */

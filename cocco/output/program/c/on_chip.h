@@ -8,16 +8,27 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "sizes.h"
 
 #ifndef GUARD
-#define GUARD 0 /* bytes between any two regions in a build that checks them; none in the memory of the plan */
+#define GUARD 0 /* elements between any two regions in a build that checks them; none in the memory of the plan */
 #endif
 #define AT(address, place) ((address) + GUARD * ((place) + 1L)) /* place: of the region among all, by address */
 
+/* Numbers are residues: a byte that was lost shows in every result that depends on it. Addresses count elements. */
+#if BITS == 16
+typedef uint16_t element;
+typedef uint64_t total; /* of products, before it is a sum */
+#define PRIME 65521
+#else
+typedef uint8_t element;
+typedef uint32_t total;
+#define PRIME 251
+#endif
+#define SUM ((long)(sizeof(uint32_t) / sizeof(element))) /* elements of a sum */
 #define WORD 8 /* channels of a word */
-#define PRIME 251 /* numbers are residues: a byte that was lost shows in every result that depends on it */
 
 static inline int least(int a, int b) { return a < b ? a : b; }
 static inline int most(int a, int b) { return a > b ? a : b; }
@@ -25,13 +36,37 @@ static inline int round_up(int channels) { return (channels + 7) / 8 * 8; }
 
 enum kind { WEIGHTS, INPUTS, OUTPUTS, KINDS };
 
-extern uint8_t on_chip[ON_CHIP_BYTES + GUARD * (REGIONS + 2)];
-extern uint8_t dram[DRAM_BYTES];
+extern element on_chip[ON_CHIP_BYTES / sizeof(element) + GUARD * (REGIONS + 2)];
+extern element dram[DRAM_BYTES / sizeof(element)];
 extern uint64_t moved[KINDS]; /* bytes that crossed, by kind */
 
-void dma_load(enum kind kind, long to, long from, long bytes);
-void dma_store(long to, long from, long bytes);
-void dma_pass(long bytes);
+static inline element requantize(total sum) { return (element)(sum % PRIME); }
+
+static inline uint32_t power(uint32_t exponent) /* of 3, which stands for e */
+{
+    uint64_t result = 1, square = 3;
+    for (; exponent; exponent /= 2, square = square * square % PRIME)
+        result = exponent % 2 ? result * square % PRIME : result;
+    return (uint32_t)result;
+}
+
+static inline uint32_t get(long place)
+{
+    uint32_t value;
+    memcpy(&value, on_chip + place, sizeof value);
+    return value;
+}
+
+static inline void put(long place, uint64_t sum) /* modulo a multiple of PRIME that fills 32 bits */
+{
+    uint32_t value = (uint32_t)(sum % ((uint64_t)PRIME << (sizeof(element) == 1 ? 24 : 16)));
+    memcpy(on_chip + place, &value, sizeof value);
+}
+
+void dma_load(enum kind kind, long to, long from, long count);
+void dma_store(long to, long from, long count);
+void dma_pass(long count);
+void move(long to, long from, long count);
 
 struct tensor { /* in DRAM: samples, rows, columns, channels */
     const char *name;
@@ -40,7 +75,7 @@ struct tensor { /* in DRAM: samples, rows, columns, channels */
     int rows, apart; /* of the map; heads may be rows one below the other, so many channels apart */
 };
 
-struct region { /* positions of a tensor on chip: samples, rows, columns, and the bytes of a position */
+struct region { /* positions of a tensor on chip: samples, rows, columns, and the elements of a position */
     const struct tensor *of;
     long main;
     int rows, columns, cell;
@@ -68,10 +103,11 @@ struct layer {
     char op; /* 'c' convolution or product, 'm' maximum, 's' sum of a window, '+' '*' 'S' 'N' 'L' of each position */
     int height, width, channels, in_channels, groups, heads;
     struct window down, across;
+    int used, active; /* experts whose weights come, for each so many that take part */
 };
 
 struct weights { /* of outputs and inputs of a part: where (output, tap, input) lies */
-    long at, output_bytes, tap_bytes, input_bytes;
+    long at, output_step, tap_step, input_step;
     struct span outputs, inputs;
     int held[7];          /* which part is here, so that it is not loaded twice */
     struct weights *next; /* those of the next of several maps */
@@ -79,7 +115,7 @@ struct weights { /* of outputs and inputs of a part: where (output, tap, input) 
 
 struct tile { struct span samples, rows, columns, outputs, inputs; };
 
-struct sums { /* 4 bytes of each result of a tile */
+struct sums { /* 32 bits for each result of a tile */
     long at;
     struct tile of;
 };
@@ -108,7 +144,7 @@ enum mode { RING, ROWS, SIDE, SLIDE, BLOCK, BLOCK_ROW, WHOLE };
 long address(const struct region *region, int sample, int row, int column);
 long side_address(const struct region *region, int slot, int sample, int column);
 long in_dram(const struct tensor *of, int sample, int row, int column);
-uint8_t *at(const struct region *region, int sample, int row, int column);
+element *at(const struct region *region, int sample, int row, int column);
 void ring(struct region *region);
 void drop(struct region *region);
 struct span span_of(const struct pace *pace, int tick);
@@ -142,8 +178,19 @@ void attend(const struct layer *scores, const struct layer *context, struct regi
             const struct weights *keys, const struct weights *values, long powers, long sums, struct region *out,
             struct tile tile);
 void slide(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+
+/* rows.c */
+void sum_rows(const struct layer *layer, struct region *x, struct span channels, struct region *const *sums,
+              struct region *const *out, const int *starts, int count, int sample, bool stores);
+
+/* statistics.c */
+void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
+void gather(const struct layer *layer, const struct region *x, long statistics, struct tile tile);
+void normalize(const struct layer *layer, const struct region *x, long statistics, struct region *out,
+               struct tile tile);
+
+/* rearranging.c */
 void rearrange(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 void copy(const struct layer *layer, struct region *const *x, int count, struct region *out, long word, long stored);
-void join(const struct layer *layer, struct region *const *x, int count, struct region *out, struct tile tile);
 
 #endif

@@ -2,7 +2,7 @@
 #include "on_chip.h"
 
 /* Element number e of a sample of maps that stand one behind the other: rows, columns, channels. */
-static uint8_t *element(struct region *const *x, int sample, long e)
+static element *place_of(struct region *const *x, int sample, long e)
 {
     for (;; x++) {
         const struct tensor *of = (*x)->of;
@@ -22,29 +22,37 @@ void rearrange(const struct layer *layer, struct region *const *x, int count, st
     EACH_POSITION(tile)
         for (int k = 0; k < layer->channels; k++) {
             long e = ((long)row * layer->width + column) * layer->channels + k;
-            at(out, sample, row, column)[k] = *element(x, sample, all - 1 - e % all);
+            at(out, sample, row, column)[k] = *place_of(x, sample, all - 1 - e % all);
         }
 }
 
-/* The same word by word, through the room of a word: each element goes wherever it belongs. */
+static long elements_of(const struct region *x) { return (long)x->of->height * x->of->width * x->of->channels; }
+
+/* The same word by word, through the room of a word: each element goes wherever it belongs, of a map that is read twice
+ * to more places.
+ */
 void copy(const struct layer *layer, struct region *const *x, int count, struct region *out, long word, long stored)
 {
     long all = 0, outputs = (long)layer->height * layer->width * layer->channels;
     for (int p = 0; p < count; p++)
-        all += (long)x[p]->of->height * x[p]->of->width * x[p]->of->channels;
+        all += elements_of(x[p]);
     for (int sample = 0; sample < BATCH; sample++)
-        for (long p = 0, base = 0, size; p < count; p++, base += size) {
-            size = (long)x[p]->of->height * x[p]->of->width * x[p]->of->channels;
-            for (long i = 0; i < size; i++) {
+        for (int p = 0; p < count; p++) {
+            bool came = false;
+            for (int q = 0; q < p; q++)
+                came = came || x[q] == x[p];
+            for (long i = 0, size = elements_of(x[p]); !came && i < size; i++) {
                 if (x[p]->comes && i % WORD == 0)
                     dma_load(INPUTS, word, x[p]->of->dram + sample * size + i, size - i < WORD ? size - i : WORD);
-                uint8_t *from = x[p]->comes ? on_chip + word + i % WORD : element(x + p, sample, i);
-                for (long e = all - 1 - base - i; e < outputs; e += all) {
-                    if (out)
-                        *element(&out, sample, e) = *from;
-                    if (stored >= 0)
-                        dma_store(stored + sample * outputs + e, from - on_chip, 1);
-                }
+                element *from = x[p]->comes ? on_chip + word + i % WORD : place_of(x + p, sample, i);
+                long base = 0;
+                for (int q = 0; q < count; base += elements_of(x[q++]))
+                    for (long e = all - 1 - base - i; x[q] == x[p] && e < outputs; e += all) {
+                        if (out)
+                            *place_of(&out, sample, e) = *from;
+                        if (stored >= 0)
+                            dma_store(stored + sample * outputs + e, from - on_chip, 1);
+                    }
             }
         }
 }

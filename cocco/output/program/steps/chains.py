@@ -39,14 +39,11 @@ class _Chain:
 
     def write(self) -> None:
         """Write the function of the step."""
-        code, plan, n = self.code, self.plan, self.stage.number
+        code, plan = self.code, self.plan
         self._tables()
-        code(f"/* step {n}: {', '.join(self.stage.names)}; order {plan.order}, tiles of {plan.tile[0]} rows */")
-        with code.block(f"void step_{n}(void)"):
+        with self.pieces.function(code, f"tiles of {plan.tile[0]} rows"):
             code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, {self.closer.width}}}, {{0, 1}}, {{0, 1}}}};")
             code("struct span chunk;")
-            for line in self.pieces.begin:
-                code(line)
             if plan.order == "MT":
                 self._chunks_outside()
             else:
@@ -168,7 +165,7 @@ class _Chain:
         if pieces.is_cut:
             code(f"{self.e}.cell = chunk.stop - chunk.first;")
         for number, _ in enumerate(self.links.openers if pieces.is_cut else ()):
-            size = f"4L * (chunk.stop - chunk.first) * ({sums}.rows.stop - {sums}.rows.first) * {layer.width}"
+            size = f"SUM * (chunk.stop - chunk.first) * ({sums}.rows.stop - {sums}.rows.first) * {layer.width}"
             at = f"{self.e}.main" + (f" + {size}" if number else "")
             code(f"struct sums sums_{number} = {{{at}, {sums}}};")
         with code.block(f"EACH({sums}.inputs, 0, {layer.in_channels}, {self.plan.kept})"):

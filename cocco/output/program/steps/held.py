@@ -77,7 +77,7 @@ def _weights(layout: Layout, stage: Stage) -> Iterator[str]:
         if layer.has_weights:
             at = f"{layout.at(weights_id(stage.number))} + {offset}"
             yield f"static struct weights s{stage.number}_{layout.names[v]}_weights = {{.at = {at}}};"
-            offset += layer.weight_bytes // stage.price.channel_groups
+            offset += layout.elements(layer.weight_bytes) // stage.price.channel_groups
         elif layer.op == "matmul":
             yield from seconds_of(f"s{stage.number}_{layout.names[v]}_weights", len(layer.inputs) - 1)
 

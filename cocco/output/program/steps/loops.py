@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 from cocco.output.program.layout import Layout, Stage
-from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.nest import Nest
 from cocco.output.program.text import regions_of, span
 from workloads.network.layers.ops import WINDOW_OPS
@@ -34,10 +33,7 @@ def loop_step(layout: Layout, stage: Stage) -> Iterator[str]:
     """Yield the C of a step in a loop order: its regions, and one function with its loops."""
     assert stage.price.loops is not None
     is_joined = layout.layer(stage.layers[0]).op not in WINDOW_OPS and layout.layer(stage.layers[0]).op != "matmul"
-    order = stage.price.loops.order
-    table = JOINED if is_joined else ORDERS
-    if order not in table:
-        raise Refusal(f"subgraph of {stage.names[0]!r}: loop order {order} has no program yet")
+    order, table = stage.price.loops.order, JOINED if is_joined else ORDERS
     nest = _Apart(layout, stage) if order in JOINED else Nest(layout, stage)
     nest.write(table[order].split())
     yield from nest.pieces.lines
@@ -64,8 +60,6 @@ class _Apart(Nest):
         for u in network.operands[self.v]:
             starts.setdefault(u, []).append(base)
             base += network.tensors[u].channels
-        if self.layer.has_weights and any(len(each) > 1 for each in starts.values()):
-            raise Refusal(f"layer {self.layer.name!r}: a depth-wise layer that reads a map twice has no program yet")
         every = self.pieces.coming
         for self.producer, self.starts in starts.items():
             self.pieces.coming = {region: u for region, u in every.items() if u == self.producer}
@@ -80,18 +74,20 @@ class _Apart(Nest):
         count = self.layout.network.tensors[self.producer].channels
         self.code("struct span channels;")
         stack.enter_context(self.code.block(f"EACH(channels, 0, {count}, {self.plan.apart})"))
-        self.code(
-            f"tile.outputs = (struct span){{{self.starts[0]} + channels.first, {self.starts[0]} + channels.stop}};"
-        )
+
+    def _weights(self, stack: ExitStack, rest: list[str], of: str = "", outputs: str = "") -> None:
+        for i, first in enumerate(self.starts):  # a map that is read twice has two parts of the weights
+            outputs = span(f"{first} + channels.first", f"{first} + channels.stop")
+            super()._weights(stack, rest, f"_{i}" if i else "", outputs)
 
     def _compute(self, stack: ExitStack, rest: list[str], of: str = "") -> None:
-        for first in self.starts:
+        for i, first in enumerate(self.starts):
             self.code(
                 f"tile.outputs = (struct span){{least({first} + channels.first, {self.layer.channels}), "
                 f"least({first} + channels.stop, {self.layer.channels})}};"
             )
             self._place(self.pieces.out)
-            self.code(self._call(self.pieces.weights))
+            self.code(self._call(self.pieces.weights + (f"_{i}" if i else "")))
             self._store()
 
     def _fetch(self, stack: ExitStack, rest: list[str]) -> None:
@@ -127,5 +123,5 @@ class _Apart(Nest):
         word = pieces.place(*pieces.coming.values(), self.v)
         out, stored = f"&{pieces.out}" if pieces.is_kept else "NULL", -1
         if self.v in self.stage.step.written:
-            stored = layout.dram[self.v]
+            stored = layout.in_dram(self.v)
         self.code(f"copy(&{self.name}_layer, {regions_of(pieces.operands)}, {out}, {word}, {stored});")

@@ -24,16 +24,10 @@ class Nest:
 
     def write(self, tokens: list[str]) -> None:
         """Write the function of the step."""
-        code, plan, n = self.code, self.plan, self.stage.number
-        code(
-            f"/* step {n}: {', '.join(self.stage.names)}; order {plan.order}, tiles of "
-            f"{plan.tile[0]} x {plan.tile[1]}, input {plan.mode} */"
-        )
-        with code.block(f"void step_{n}(void)"):
+        code, plan = self.code, self.plan
+        with self.pieces.function(code, f"tiles of {plan.tile[0]} x {plan.tile[1]}, input {plan.mode}"):
             if plan.order != "copy":
                 code(f"struct tile tile = {{{{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, 1}}, {{0, {self.depth}}}}};")
-            for line in self.pieces.begin:
-                code(line)
             if self.is_product:
                 tokens = ["products", *(each for each in tokens if each not in ("groups", "samples"))]
             self._run(tokens)

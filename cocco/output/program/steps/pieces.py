@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from math import prod
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
 from cocco.output.program.refusal import Refusal
-from cocco.output.program.text import OPS, call_of, is_transposed, regions_of, seconds_of, sharing_of
+from cocco.output.program.text import OPS, Code, call_of, experts_of, is_transposed, regions_of, seconds_of, sharing_of
 from simulator.model.subgraph.regions import Region
-from workloads.network.layers.ops import JOIN_OPS, WINDOW_OPS
+from workloads.network.layers.ops import JOIN_OPS, PRODUCT_OPS, WINDOW_OPS
 
 
 class Pieces:
@@ -25,6 +27,7 @@ class Pieces:
         self.is_joined = self.layer.op not in WINDOW_OPS and self.layer.op != "matmul"
         self.regions = stage.model.residency(stage.price).regions
         self.is_kept = layout.kept(stage, self.result) is not None
+        self.is_cut = False  #: whether only some channels of an operand are there at once
         self.slices_of = -1  #: a tensor that comes in slices, and again without room of its own
         self.of: dict[int, str] = {}  #: tensors whose heads are read as rows
         self.coming: dict[str, int] = {}  #: regions of what is loaded piece by piece, with their tensors
@@ -35,12 +38,30 @@ class Pieces:
         self._output()
         self._follow()
 
+    @contextmanager
+    def function(self, code: Code, loops: str) -> Iterator[None]:
+        """Write the head of the function of the step, and what runs before its loops; the body writes the rest."""
+        number, names = self.stage.number, ", ".join(self.stage.names)
+        code(f"/* step {number}: {names}; order {self.plan.order}, {loops} */")
+        with code.block(f"void step_{number}(void)"):
+            for line in self.begin:
+                code(line)
+            yield
+
     @property
     def operands(self) -> list[str]:
         """The regions that the layer reads, in operand order."""
         if self.layer.op == "matmul":
             return [self.first]
-        return [self.layout.region_name(self.stage, u) for u in self.layout.network.operands[self.v]]
+        return self._names_of(self.layout.network.operands[self.v])
+
+    def _names_of(self, operands: Sequence[int]) -> list[str]:
+        """Return the regions of operands; of a map that is cut in parts, each place where it is read has its own."""
+        names = list[str]()
+        for i, u in enumerate(operands):
+            is_again = self.is_cut and u in operands[:i] and self.layout.kept(self.stage, u) is None
+            names.append(self.layout.region_name(self.stage, u) + (f"_at_{i}" if is_again else ""))
+        return names
 
     def _by_heads(self, u: int, width: int) -> str:
         """Return the region of an operand or result of a product: the heads that share keys are its rows."""
@@ -77,15 +98,29 @@ class Pieces:
         name = next((each for each in names if each in self.layout.places), None)
         return "AT(0, 0)" if name is None else self.layout.at(name)
 
-    def _define(self, u: int, cell: int, at: str) -> str:
-        name, region, more = self.layout.region_name(self.stage, u), self.regions[u], ""
+    def _define(self, u: int, cell: int, at: str, name: str = "") -> str:
+        name, region, more = name or self.layout.region_name(self.stage, u), self.regions[u], ""
+        main = self.plan.at_once * prod(region.main) * cell
+        mine, room = main, self.layout.elements(region.main_bytes + region.side_bytes)
         if self.plan.order == "KP":  # SIDE has the rows that stay
+            stays = 1 if self.layer.op == "matmul" else self.layout.batch
             region = region._replace(side=(self.plan.kept, region.main[1]))
-            region = region._replace(main_bytes=self.plan.at_once * prod(region.main) * cell)
-            more = f", .stays = {'1' if self.layer.op == 'matmul' else 'BATCH'}"
+            mine += stays * prod(region.side) * cell
+            more = f", .stays = {stays}"
+        elif region.side[0]:
+            mine += self.plan.at_once * prod(region.side) * cell
+        if self._is_twice(u):  # behind the parts of the same map that are a second operand
+            at += f" + {room - mine}"
+        if self._is_twice(u) or self.plan.order == "KP":
+            region = region._replace(main_bytes=main * self.layout.element)
         more += f", .comes = true, .samples = {self.plan.at_once}"
         self.lines.append(self.layout.region(name, u, at, region, cell, more, self.of.get(u, "")))
         return name
+
+    def _is_twice(self, u: int) -> bool:
+        """Return whether a map is the first operand of a product, and a second one."""
+        first, *seconds = self.layout.network.operands[self.v]
+        return self.layer.op in PRODUCT_OPS and u == first and u in seconds
 
     def _up(self, channels: int) -> int:
         word = self.layout.priced.rules.geometry.technology.channel_alignment
@@ -111,40 +146,46 @@ class Pieces:
         operands = network.operands[self.v]
         local = [u for u in network.producers[self.v] if self.layout.kept(self.stage, u) is None]
         if layer.op == "matmul":
-            if operands[0] in operands[1:]:
-                raise Refusal(f"layer {layer.name!r}: a product of a map with itself has no program yet")
-            local = [u for u in local if u not in operands[1:]]
+            local = [u for u in local if u == operands[0]]
             self.first = self._by_heads(operands[0], layer.in_channels // layer.groups)
-        is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT" and layer.op != "matmul"
-        if layer.groups > 1 and is_cut and len(operands) > len(set(operands)):
-            raise Refusal(f"layer {layer.name!r}: groups that read a map twice have no program yet")
-        if len(local) > 1 and (is_cut or tensor_id(network, self.stage.number, local[1]) not in self.layout.places):
+        self.is_cut = (layer.groups > 1 or plan.order == "BC") and plan.order != "CT" and layer.op != "matmul"
+        names = self._names_of(local)
+        if self.is_cut:
+            names = [name for u, name in zip(operands, self._names_of(operands)) if u in local]
+            local = [u for u in operands if u in local]
+        have_places = all(tensor_id(network, self.stage.number, u) in self.layout.places for u in local[1:2])
+        if len(local) > 1 and (self.is_cut or not have_places):
             self.together = self.place(local[0])
         depth = layer.in_channels // layer.groups
-        for u in local:
+        for u, name in zip(local, names):
             channels = network.tensors[u].channels
             held = min(channels, plan.apart) if plan.order in ("CT", "TC") else min(channels, depth)
             if plan.order == "TC" and u in self.whole:
                 held = channels
             if plan.order == "BC":
                 held = min(plan.slice, depth)
-            self.coming[self._define(u, self._up(held), self.place(u, local[0]))] = u
+            self.coming[self._define(u, self._up(held), self.place(u, local[0]), name)] = u
         for region in self.coming:
             self.begin.append(f"drop(&{region});")
 
     def _weights(self) -> None:
         layer, plan, depth = self.layer, self.plan, self.layer.in_channels // self.layer.groups
         self.weights, self.second = self._name("weights"), ""
+        used, active = experts_of(layer)
         if layer.has_weights:
-            stay = plan.kept * prod(layer.kernel) * depth
+            stay = plan.kept * prod(layer.kernel) * depth * used // active
         elif layer.op == "matmul":
             is_turned = is_transposed(self.layout.network, self.v)
             stay = plan.kept * self._up(depth) if is_turned else depth * self._up(plan.kept)
         else:
             return
         names = {self.weights: stay, f"{self.weights}_stay": 0} if plan.order == "TP" else {self.weights: 0}
+        if plan.order == "CT":  # channels of a map that is read twice come once, with the weights of both
+            operands = self.layout.network.operands[self.v]
+            often = max(map(operands.count, operands))
+            names |= {f"{self.weights}_{i}": i * plan.apart * prod(layer.kernel) for i in range(1, often)}
         if layer.op == "matmul":
-            self.second = self._seconds(self.v, names)
+            self.second = self._seconds(self.layout.network.operands[self.v][1:], names)
             return
         for name, offset in names.items():
             self._piece(name, f"{self.layout.at(weights_id(self.stage.number))} + {offset}")
@@ -153,19 +194,19 @@ class Pieces:
         self.lines.append(f"static struct weights {name} = {{.at = {at}}};")
         self.begin.append(f"forget(&{name});")
 
-    def _seconds(self, v: int, names: dict[str, int]) -> str:
+    def _seconds(self, maps: Sequence[int], names: dict[str, int]) -> str:
         """Define pieces of the second operand of a product, or where its maps are whole on chip; return these maps."""
-        maps = self.layout.network.operands[v][1:]
         coming = [u for u in maps if self.layout.kept(self.stage, u) is None]
         for name, offset in names.items():
             if coming:
                 self._piece(name, f"{self.place(*maps)} + {offset}")
             else:
                 self.lines += seconds_of(name, len(maps))
-        for u in coming:
-            line = f"static struct region {self.layout.region_name(self.stage, u)} = {{.of = &{self.layout.names[u]}}};"
-            self.lines += [line] if line not in self.lines else []
-        return regions_of([self.layout.region_name(self.stage, u) for u in maps])
+        regions = [self.layout.region_name(self.stage, u) + ("_second" if u in coming else "") for u in maps]
+        for u, name in zip(maps, regions):
+            line = f"static struct region {name} = {{.of = &{self.layout.names[u]}}};"
+            self.lines += [line] if u in coming and line not in self.lines else []
+        return regions_of(regions)
 
     def _output(self) -> None:
         plan, often = self.plan, 1
@@ -219,7 +260,7 @@ class Pieces:
     def _leaves(self, v: int) -> list[str]:
         """Return where results in between go that others read, too."""
         kept = self.layout.kept(self.stage, v)
-        stored = self.layout.dram[v] if v in self.stage.step.written else -1
+        stored = self.layout.in_dram(v) if v in self.stage.step.written else -1
         if kept is None and stored < 0:
             return []
         return [f"{{'=', NULL, false, {stored}, {f'&{self.layout.kept_name(kept)}' if kept else 'NULL'}}}"]
@@ -231,7 +272,9 @@ class Pieces:
         passing = {u for whole, operands in after for i, u in enumerate(operands) if i not in whole}
         names = {u: tensor_id(network, self.stage.number, u) for u in self.stage.model.subgraph.inputs if u in passing}
         u = next(u for u, name in names.items() if name in layout.places and layout.kept(self.stage, u) is None)
-        return self.place(u) + (f" + {self.regions[u].main_bytes - 8}" if u in self.coming.values() else "")
+        return self.place(u) + (
+            f" + {self.layout.elements(self.regions[u].main_bytes) - 8}" if u in self.coming.values() else ""
+        )
 
     def _other(self, v: int, u: int, op: str) -> str:
         """Return a sum or product with another map: on chip, or passing through the room of a word."""

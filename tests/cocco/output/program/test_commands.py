@@ -81,6 +81,9 @@ def test_the_reader_finds_an_overlap(tmp_path):
         (("--verify", "c"), "--verify c builds the program of --c DIR"),
         (("--c", "x", "--cores", "2"), "plan on 2 cores"),
         (("--c", "x", "--tile-rule", "paper"), "tile rule 'paper'"),
+        (("--c", "x", "--bits", "weights=bf16"), "weights of layer 'conv1_1': bf16; a program has int8 or int16"),
+        (("--c", "x", "--bits", "weights=16"), "weights of layer 'conv1_1': int16, but tensor 'image': int8"),
+        (("--c", "x", "--bits", "sums=24"), "layer 'conv1_1': sums of 24 bits; a program has sums of 32"),
     ],
 )
 def test_what_has_no_program_is_refused_in_one_line(words, message, tmp_path):
