@@ -79,7 +79,7 @@ COMMANDS = {
         "find the memory to build, with a partition for each network",
         (
             "cocco explore resnet50 --shared --alpha 0.002 -o results/resnet50",
-            "cocco explore model.onnx --hardware chip.yaml --minimize capacity --limit latency=5ms",
+            "cocco explore model.onnx --hardware chip.yaml --minimize capacity --limit energy=4mJ",
         ),
     ),
     "pareto": Command(
