@@ -39,12 +39,12 @@ TITLES = {
     "darts": "DARTS",
 }
 LINES: tuple[Mapping[str, Any], ...] = (
-    {"color": "0.0", "linestyle": "-", "marker": "o"},
-    {"color": "0.35", "linestyle": "--", "marker": "s"},
-    {"color": "0.55", "linestyle": "-.", "marker": "^"},
-    {"color": "0.2", "linestyle": ":", "marker": "D"},
-    {"color": "0.7", "linestyle": "-", "marker": "v"},
-)  #: style of the first, second, ... line
+    {"color": "black", "linestyle": "-", "marker": "o"},
+    {"color": "#0072b2", "linestyle": "--", "marker": "s"},
+    {"color": "#d55e00", "linestyle": "-.", "marker": "^"},
+    {"color": "#009e73", "linestyle": ":", "marker": "D"},
+    {"color": "#cc79a7", "linestyle": "-", "marker": "v"},
+)  #: style of the first, second, ... line, in colours that all eyes tell apart (Okabe and Ito)
 PAPER_STYLE: Mapping[str, Any] = {
     "marker": "D",
     "color": "white",
