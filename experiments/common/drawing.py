@@ -76,7 +76,11 @@ def by_case(table: pandas.DataFrame, fields: Sequence[str]) -> pandas.DataFrame:
 def _case_words(name: str, value: Any) -> str:
     if name == "cores":
         return f"{value} core{'s' if value != 1 else ''}"
-    return str(value) if name == "space" else f"{name} {value:g}"
+    if name == "hardware_file":
+        return Path(str(value)).stem
+    if name == "keep":
+        return f"keep {value}"
+    return f"{name} {value:g}" if name in ("alpha", "batch") else str(value)
 
 
 def styles(labels: Iterable[Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:

@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=10, full=98),
     full={"networks": NETWORKS, "samples": searches.SAMPLES, "seeds": SEEDS},
     quick={"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2},
-    axes=("alphas", "cores", "batch", "buffers"),
+    axes=("alphas", "cores", "batch", "buffers", "hardware", "metric", "range"),
 )
 run = EXPERIMENT.run
 

@@ -41,7 +41,7 @@ def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
-        workloads.load(point["network"]), space=searches.SPACES[point.get("space", "shared")](), method="ga",
+        workloads.load(point["network"]), space=searches.space_of(point), method="ga", keep=point.get("keep"),
         alpha=point.get("alpha", searches.ALPHA), settings=settings, seed=point["seed"],
         samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
     )  # fmt: skip
@@ -112,7 +112,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=2, full=5),
     full={"networks": searches.FOUR[:3], "samples": SAMPLES},
     quick={"networks": searches.FOUR[:1]},
-    axes=("alphas", "cores", "batch", "buffers"),
+    axes=("alphas", "cores", "batch", "buffers", "hardware", "keep", "range"),
 )
 run = EXPERIMENT.run
 
