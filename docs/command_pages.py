@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from cocco.cli.options import parser as command_line
-from cocco.cli.options.usage import Old
+from cocco.cli.options.usage import Old, Parser
 
 INTRODUCTION = """\
 The ``cocco`` command
 =====================
 
-Every command with all its options, as ``cocco COMMAND --help`` says it too. ``--json`` makes a command print one JSON
-object on standard output and nothing else there; messages go to standard error.
+Every command with all its options, as ``cocco COMMAND --help-all`` says it too. ``--json`` makes a command print one
+JSON object on standard output and nothing else there; messages go to standard error.
 
 """
 
@@ -39,16 +39,16 @@ def pages() -> dict[str, str]:
     return {"index": index, **{name: _page(name, each) for name, each in commands.items()}}
 
 
-def parsers() -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
+def parsers() -> tuple[Parser, dict[str, Parser]]:
     """Return the parser of `cocco`, and that of each command by its name."""
     main = command_line.build()
     (choice,) = (action for action in main._actions if isinstance(action, argparse._SubParsersAction))
     return main, dict(choice.choices)
 
 
-def _page(name: str, parser: argparse.ArgumentParser) -> str:
+def _page(name: str, parser: Parser) -> str:
     title = f"cocco {name}"
-    usage = "\n".join(f"   {line}" for line in _usage(parser))
+    usage = "\n".join(f"   {line}" for line in [*_usage(parser), "", *parser.examples])
     groups = "\n".join(_group(group.title, group._group_actions) for group in parser._action_groups)
     return (
         f"{title}\n{'=' * len(title)}\n\n{_prose(parser.description or '')}\n\n.. code-block:: text\n\n{usage}\n\n"
@@ -57,7 +57,7 @@ def _page(name: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _group(title: str | None, actions: list[argparse.Action]) -> str:
-    told = [action for action in actions if "--help" not in action.option_strings]
+    told = [action for action in actions if action.dest != "help"]
     if not told:
         return ""
     heading = {"positional arguments": "What it takes", "options": "Options"}.get(title or "", title or "Options")

@@ -11,8 +11,6 @@ from pathlib import Path
 
 from docs.command_pages import parsers
 
-HELP = "--help"
-
 
 def write(folder: Path) -> None:
     """Write options.md, the two tables."""
@@ -25,7 +23,7 @@ def options() -> dict[str, dict[str, argparse.Action]]:
     found: dict[str, dict[str, argparse.Action]] = {}
     for command, parser in parsers()[1].items():
         for action in parser._actions:
-            if action.option_strings and HELP not in action.option_strings and action.help != argparse.SUPPRESS:
+            if action.option_strings and action.dest != "help" and action.help != argparse.SUPPRESS:
                 found.setdefault(max(action.option_strings, key=len), {})[command] = action
     return found
 

@@ -129,7 +129,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=30, full=900),
     full={"networks": ("vgg16", "resnet50", "googlenet"), "samples": 1_000, "mappers": tuple(MAPPERS)},
     quick={"networks": ("resnet50",), "samples": 60},  # the reference engine takes milliseconds for each
-    axes=("cores", "batch"),
+    axes=("cores", "batch", "hardware"),
 )
 run = EXPERIMENT.run
 

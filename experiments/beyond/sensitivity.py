@@ -83,7 +83,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     from matplotlib.figure import Figure
 
     names = list(dict.fromkeys(table["network"]))
-    figure = Figure(figsize=(2.2 + 1.9 * len(names), 4.6), layout="constrained")
+    figure = Figure(figsize=(1.6 + 1.3 * len(names), 4.9), layout="constrained")
     rows = figure.subplots(2, len(names), sharey="row", squeeze=False)
     for column, name in enumerate(names):
         mine = table[(table["network"] == name) & (table["constant"] != "none")]
@@ -100,14 +100,16 @@ def plot(table: pandas.DataFrame) -> Figure:
             axes.set_xlim(-0.5, len(CONSTANTS) - 0.5)
         ours = float(mine["ours_bytes"].iloc[0]) / 1024
         rows[0][column].axhline(ours, color="0.4", linestyle="--", linewidth=1, label="our constants")
-        rows[0][column].set_title(f"{title(str(name))}: {ours:,.0f} KB", size=10)
+        rows[0][column].set_title(f"{title(str(name))}\n{ours:,.0f} KB", size=10)
+        rows[0][column].tick_params(labelsize=8)
+        rows[1][column].tick_params(labelsize=8)
         rows[1][column].set_xlabel("energy of")
     rows[0][0].set_ylim(0, 1.1 * float(table["shared_buffer_bytes"].max()) / 1024)
     most = max(1.0, float(table["regret_percent"].max()))
     rows[1][0].set_ylim(-0.1 * most, 1.1 * most)
     rows[0][0].set_ylabel("recommended capacity (KB)")
     rows[1][0].set_ylabel("regret of ours (% of cost)")
-    rows[0][-1].legend(fontsize=8, loc="best")
+    figure.legend(*rows[0][0].get_legend_handles_labels(), loc="outside lower center", ncols=3, fontsize=8)
     return figure
 
 

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import workloads
 from cocco.cli.options import values
 from cocco.scheduling.budgets import NAMES
+from simulator.hardware_files import read_hardware
+from simulator.metrics import METRIC_NAMES
 from workloads.errors import shown
 
 
@@ -49,6 +51,19 @@ def _network(text: str) -> str:
     return text
 
 
+def _range(text: str) -> str:
+    values.capacity_range(text)
+    return text
+
+
+def _hardware(text: str) -> str:
+    try:
+        read_hardware(text)
+    except (ValueError, OSError) as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+    return text
+
+
 AIMS: Mapping[str, Aim] = {
     "networks": Aim(_network, "NETWORK", "names, or files as `cocco explore` reads them"),
     "samples": Aim(values.count, "N", "of each search", is_list=False),
@@ -57,10 +72,17 @@ AIMS: Mapping[str, Aim] = {
     "cores": Aim(values.count, "N", "cores of the accelerator"),
     "batch": Aim(values.count, "N", "samples at once"),
     "buffers": Aim(_one_of("shared", "separate"), "KIND", "shared: one memory; separate: global and weight buffer"),
+    "hardware": Aim(_hardware, "FILE", "hardware files, of which the buffers are not used: those are chosen"),
+    "keep": Aim(_one_of("auto", "none"), "KEEP", "auto: tensors may stay on chip; none (default): as in the paper"),
+    "metric": Aim(_one_of(*METRIC_NAMES), "METRIC", f"what is minimized: {', '.join(METRIC_NAMES)}; default energy"),
+    "range": Aim(_range, "LOW:HIGH:STEP", "candidates for each buffer; default: the paper's"),
     "budgets": Aim(_one_of(*NAMES), "NAME", "of COSMA: M_R, M_H, M_P"),
     "kilobytes": Aim(values.count, "KB", "capacities"),
 }
-FIELDS = {"alphas": "alpha", "cores": "cores", "batch": "batch", "buffers": "space"}  #: of a point, and the columns
+FIELDS = {
+    "alphas": "alpha", "cores": "cores", "batch": "batch", "buffers": "space", "hardware": "hardware_file",
+    "keep": "keep", "metric": "metric", "range": "range",
+}  # fmt: skip  #: of a point, and the columns
 
 
 def add_aims(parser: argparse.ArgumentParser, taken: Collection[str], defaults: Mapping[str, Any]) -> None:

@@ -39,12 +39,12 @@ TITLES = {
     "darts": "DARTS",
 }
 LINES: tuple[Mapping[str, Any], ...] = (
-    {"color": "0.0", "linestyle": "-", "marker": "o"},
-    {"color": "0.35", "linestyle": "--", "marker": "s"},
-    {"color": "0.55", "linestyle": "-.", "marker": "^"},
-    {"color": "0.2", "linestyle": ":", "marker": "D"},
-    {"color": "0.7", "linestyle": "-", "marker": "v"},
-)  #: style of the first, second, ... line
+    {"color": "black", "linestyle": "-", "marker": "o"},
+    {"color": "#0072b2", "linestyle": "--", "marker": "s"},
+    {"color": "#d55e00", "linestyle": "-.", "marker": "^"},
+    {"color": "#009e73", "linestyle": ":", "marker": "D"},
+    {"color": "#cc79a7", "linestyle": "-", "marker": "v"},
+)  #: style of the first, second, ... line, in colours that all eyes tell apart (Okabe and Ito)
 PAPER_STYLE: Mapping[str, Any] = {
     "marker": "D",
     "color": "white",
@@ -76,7 +76,11 @@ def by_case(table: pandas.DataFrame, fields: Sequence[str]) -> pandas.DataFrame:
 def _case_words(name: str, value: Any) -> str:
     if name == "cores":
         return f"{value} core{'s' if value != 1 else ''}"
-    return str(value) if name == "space" else f"{name} {value:g}"
+    if name == "hardware_file":
+        return Path(str(value)).stem
+    if name == "keep":
+        return f"keep {value}"
+    return f"{name} {value:g}" if name in ("alpha", "batch") else str(value)
 
 
 def styles(labels: Iterable[Any]) -> Iterator[tuple[Any, Mapping[str, Any]]]:

@@ -27,7 +27,9 @@ PER_LAYER = 0.05  #: of a search that keeps nothing, whatever its samples are; o
 SEVERAL = 7.0  #: times as long as for one core takes a search for several; 3 to 20 were measured
 LAYERS = 100  #: of a network that an experiment does not name; our choice
 SAMPLES = 20_000  #: of a search whose samples an experiment chooses itself; our choice
-COUNTED = ("seeds", "alphas", "batch", "buffers", "budgets", "kilobytes")  #: aims that repeat a search
+COUNTED = (
+    "seeds", "alphas", "batch", "buffers", "hardware", "keep", "metric", "range", "budgets", "kilobytes",
+)  # fmt: skip  #: aims that repeat a search
 
 
 def share(settings: Mapping[str, Any], chosen: Mapping[str, Any], keeps: bool = False) -> float:

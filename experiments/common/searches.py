@@ -9,11 +9,13 @@ import pandas
 
 import cocco
 import workloads
+from cocco.cli.options.values import capacity_range
 from cocco.exploration.answers.result import Result
 from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
+from simulator.hardware_files import BUFFERS, read_hardware
 
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
 CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price
@@ -106,8 +108,10 @@ def search(point: Point, *, bounded: bool = True) -> Result:
         method = method_of(point["network"])
     return cocco.explore(
         workloads.load(point["network"]),
-        space=SPACES[point["space"]](),
+        space=space_of(point),
         alpha=point.get("alpha", ALPHA),
+        metric=point.get("metric", "energy"),
+        keep=point.get("keep"),
         method=method,
         samples=point["samples"],
         seed=point["seed"],
@@ -118,8 +122,24 @@ def search(point: Point, *, bounded: bool = True) -> Result:
 
 
 def machine(point: Mapping[str, Any]) -> dict[str, Any]:
-    """Return on what a point runs, beside the memory, with the paper's plans: cores and batch, where given."""
-    return {"plans": "paper"} | {name: point[name] for name in ("cores", "batch") if name in point}
+    """Return on what a point runs, beside the memory: its hardware file, then its cores and batch.
+
+    With the paper's plans, but where tensors may stay on chip.
+    """
+    given = read_hardware(point["hardware_file"]) if "hardware_file" in point else {}
+    given = {"plans": "all" if point.get("keep") == "auto" else "paper"} | given
+    return {name: value for name, value in given.items() if name not in BUFFERS} | {
+        name: point[name] for name in ("cores", "batch") if name in point
+    }
+
+
+def space_of(point: Mapping[str, Any]) -> cocco.SharedBuffer | cocco.SeparateBuffers:
+    """Return the candidates of a point: those of its range, the same for each buffer, or else the paper's."""
+    if "range" not in point:
+        return SPACES[point.get("space", "shared")]()
+    sizes = capacity_range(point["range"])
+    is_shared = point.get("space", "shared") == "shared"
+    return cocco.SharedBuffer(*sizes) if is_shared else cocco.SeparateBuffers(cocco.Range(*sizes), cocco.Range(*sizes))
 
 
 def sizes(row: Mapping[str, Any]) -> Point:

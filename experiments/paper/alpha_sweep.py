@@ -8,6 +8,7 @@ from typing import Any
 import pandas
 from matplotlib.figure import Figure
 
+from cocco.problem.criteria import CRITERIA
 from experiments.common import command, published, searches
 from experiments.common.drawing import panels, styles, title
 from experiments.common.experiment import Compute, Experiment, Seconds
@@ -19,7 +20,9 @@ ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes 
 def rows(
     compute: Compute, seed: int, networks: Sequence[str], samples: int, alphas: Sequence[float], case: Mapping[str, Any]
 ) -> list[Point]:
-    """Return one row per network and alpha: the memory, its energy, and that over the energy of the first alpha."""
+    """Return one row per network and alpha: the memory, its metric, and that over the metric of the first alpha."""
+    metric = str(case.get("metric", "energy"))
+    column, share = CRITERIA[metric].column, f"{metric}_share"
     common: dict[str, Any] = {"seed": seed, "samples": samples}
     found = compute(
         searches.explored,
@@ -29,10 +32,10 @@ def rows(
             for alpha in alphas
         ],
     )
-    first = {row["network"]: row["energy_pj"] for row in found if row["alpha"] == alphas[0]}
-    columns = ("energy_pj", "energy_share", "cost", "samples", "seed", "status", "gap")
+    first = {row["network"]: row[column] for row in found if row["alpha"] == alphas[0]}
+    columns = (column, share, "cost", "samples", "seed", "status", "gap")
     for row in found:
-        row["energy_share"] = row["energy_pj"] / first[row["network"]]
+        row[share] = row[column] / first[row["network"]]
     return [
         {
             "network": row["network"],
@@ -45,20 +48,24 @@ def rows(
 
 
 def plot(table: pandas.DataFrame) -> Figure:
-    """Return energy and capacity against alpha, a line per network."""
+    """Return energy, or what was minimized, and capacity against alpha, a line per network."""
     figure, axes = panels(1, 2, 9, 3.8)
     alphas = sorted(table["alpha"].unique())
+    shares = [str(name) for name in table if str(name).endswith("_share")]
+    table = table.assign(share=table[shares].bfill(axis=1).iloc[:, 0])
     for name, style in styles(table["network"].unique()):
         rows = table[table["network"] == name].sort_values("alpha")
         sizes = searches.capacity_kb(rows)
-        axes[0].plot(rows["alpha"], rows["energy_share"], label=title(str(name)), **style)
+        axes[0].plot(rows["alpha"], rows["share"], label=title(str(name)), **style)
         axes[1].plot(rows["alpha"], sizes, label=title(str(name)), **style)
     for each in axes:
         each.set_xscale("log")
         each.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
         each.minorticks_off()
         each.set_xlabel("alpha (bytes per pJ)")
-    axes[0].set_ylabel(f"energy (alpha = {table['alpha'].iloc[0]:g}: 1)")
+    axes[0].set_ylabel(
+        f"{' or '.join(name.removesuffix('_share') for name in shares)} (alpha = {table['alpha'].iloc[0]:g}: 1)"
+    )
     axes[1].set_ylabel("buffers of one core (KB)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     return figure
@@ -72,7 +79,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=12, full=240),
     full={"networks": searches.FOUR, "samples": searches.SAMPLES, "alphas": ALPHAS},
     quick={"networks": searches.FOUR[:2], "samples": 5_000},
-    axes=("cores", "batch", "buffers"),
+    axes=("cores", "batch", "buffers", "hardware", "keep", "metric", "range"),
 )
 run = EXPERIMENT.run
 

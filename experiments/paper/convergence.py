@@ -82,7 +82,6 @@ def plot(table: pandas.DataFrame) -> Figure:
     _draw_needed(axes[len(names)], table, names)
     for left in axes[len(names) + 1 :]:
         left.remove()
-    axes[len(names)].legend(fontsize=7, ncols=3, loc="upper center")
     seeds = table["seed"].nunique()
     drawn = f"lines: median of {seeds} seeds; bands: from the least to the most of them"
     figure.legend(
@@ -99,6 +98,7 @@ def _draw_curves(axes: Axes, table: pandas.DataFrame) -> None:
         axes.plot(over.index, over["median"], label=method, markersize=3.5, linewidth=1.2, **style)
         axes.fill_between(over.index, over["min"], over["max"], color=style["color"], alpha=0.15, linewidth=0)
     axes.set_xscale("log")
+    axes.set_xlim(right=table["samples"].max())
     axes.set_yscale("symlog", linthresh=1)
     axes.set_ylim(-0.03, 130 * table["over_best"].max())
     ticks = [0, 0.5, 1, 2, 5, 10, 20, 50, 100]
@@ -134,7 +134,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=10, full=98),
     full={"networks": NETWORKS, "samples": searches.SAMPLES, "seeds": SEEDS},
     quick={"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2},
-    axes=("alphas", "cores", "batch", "buffers"),
+    axes=("alphas", "cores", "batch", "buffers", "hardware", "metric", "range"),
 )
 run = EXPERIMENT.run
 

@@ -120,7 +120,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=3, full=4),
     full={"networks": searches.FOUR},
     quick={"networks": searches.FOUR[:2]},
-    axes=("cores", "batch"),
+    axes=("cores", "batch", "hardware"),
 )
 run = EXPERIMENT.run
 

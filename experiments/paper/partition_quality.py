@@ -111,7 +111,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=6, full=160),
     full={"networks": EIGHT, "samples": 400_000},  # Cocco, Sec. 5.2
     quick={"networks": EIGHT[:4], "samples": 10_000},
-    axes=("cores", "batch"),
+    axes=("cores", "batch", "hardware"),
 )
 run = EXPERIMENT.run
 

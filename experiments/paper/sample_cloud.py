@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas
+from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import cocco
 import workloads
+from cocco.output.pictures.search import COLOURS
 from experiments.common import command, searches
 from experiments.common.drawing import panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
@@ -41,7 +43,7 @@ def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
     settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
-        workloads.load(point["network"]), space=searches.SPACES[point.get("space", "shared")](), method="ga",
+        workloads.load(point["network"]), space=searches.space_of(point), method="ga", keep=point.get("keep"),
         alpha=point.get("alpha", searches.ALPHA), settings=settings, seed=point["seed"],
         samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
     )  # fmt: skip
@@ -79,17 +81,18 @@ def plot(table: pandas.DataFrame) -> Figure:
 
 
 def _draw(axes: Axes, table: pandas.DataFrame) -> None:
+    shades = colormaps[COLOURS]
     for number, marker in enumerate(MARKERS, start=1):
         points = table[table["group"] == number]
-        generations = f"samples of generations {2 * number - 1}, {2 * number}"
+        generations = f"generations {2 * number - 1}, {2 * number}"
         axes.plot(
-            points["capacity_kb"], points["energy_uj"] / 1000, marker, color=f"{1 - number / GROUPS:.2f}", markersize=4,
+            points["capacity_kb"], points["energy_uj"] / 1000, marker, color=shades(number / GROUPS), markersize=4,
             markeredgecolor="0.3", markeredgewidth=0.3, linewidth=0, label=generations,
         )  # fmt: skip
     shown = table["energy_uj"].quantile([0, 1 - NOT_DRAWN]) / 1000
     axes.set_ylim(0.95 * shown.iloc[0], 1.02 * shown.iloc[1])
     alpha = float(table["alpha"].iloc[0]) if "alpha" in table else searches.ALPHA
-    ends = np.array([0, max(3200, 1.05 * table["capacity_kb"].max())])
+    ends = np.array([0, 1.05 * table["capacity_kb"].max()])
     axes.set_xlim(*ends)
     energy_mj = (table["cost"].min() - ends * 1024) / alpha * 1e-9
     axes.plot(
@@ -98,7 +101,7 @@ def _draw(axes: Axes, table: pandas.DataFrame) -> None:
         "--",
         color="red",
         linewidth=1.5,
-        label=f"costs as much as the best, alpha = {alpha:g}",
+        label="as costly as the best",
     )
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel("energy (mJ)")
@@ -112,7 +115,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=2, full=5),
     full={"networks": searches.FOUR[:3], "samples": SAMPLES},
     quick={"networks": searches.FOUR[:1]},
-    axes=("alphas", "cores", "batch", "buffers"),
+    axes=("alphas", "cores", "batch", "buffers", "hardware", "keep", "range"),
 )
 run = EXPERIMENT.run
 

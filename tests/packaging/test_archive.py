@@ -48,7 +48,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def unpacked(project: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    archive = build("sdist", project, tmp_path_factory.mktemp("archive"))
+    source = shutil.copytree(project, tmp_path_factory.mktemp("source") / "cocco")  # where the C is left as well
+    archive = build("sdist", source, tmp_path_factory.mktemp("archive"))
     folder = tmp_path_factory.mktemp("unpacked")
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
@@ -83,16 +84,32 @@ def test_the_archive_holds_every_file_of_the_checkout(project: Path, unpacked: P
     assert set(files(project)) - set(files(unpacked)) == set()
 
 
-def test_the_archive_holds_nothing_that_was_built(project: Path, unpacked: Path):
+def test_the_archive_holds_nothing_that_was_built_but_the_c_of_the_units(project: Path, unpacked: Path):
     made_by_setuptools = {name for name in files(unpacked) if name == "PKG-INFO" or ".egg-info/" in name}
-    assert set(files(unpacked)) - set(files(project)) <= made_by_setuptools
+    added = set(files(unpacked)) - set(files(project)) - made_by_setuptools
+    assert added == translated(project)
+
+
+def test_what_is_built_from_the_archive_takes_the_c_as_it_is(unpacked: Path, tmp_path: Path):
+    """It is younger than what it is made of, also where the parts are gathered again."""
+    source = shutil.copytree(unpacked, tmp_path / unpacked.name)
+    code = "import runpy, sys; sys.argv = ['setup.py', 'build_ext', '--inplace']; runpy.run_path('setup.py')"
+    before = {name: (source / name).stat().st_mtime_ns for name in translated(source)}
+    finished = run(sys.executable, "-c", code, folder=source, CC="false")
+    assert finished.returncode == 0, finished.stderr
+    assert {name: (source / name).stat().st_mtime_ns for name in translated(source)} == before
+
+
+def translated(project: Path) -> set[str]:
+    """Return the names of the C of the units."""
+    return {path.with_suffix(".c").relative_to(project).as_posix() for path in project.rglob("_*.pyx")}
 
 
 def test_the_wheel_holds_the_packages_with_their_data_and_nothing_else(unpacked: Path, wheel: Path):
     with zipfile.ZipFile(wheel) as file:
         held = {name for name in file.namelist() if ".dist-info/" not in name and not name.endswith((".so", ".pyd"))}
     data = (".py", ".pyi", ".css", ".js", ".csv", "/py.typed", ".c", ".h", "/Makefile")
-    packages = {name for name in files(unpacked) if name.split("/")[0] in PACKAGES}
+    packages = {name for name in files(unpacked) if name.split("/")[0] in PACKAGES} - translated(unpacked)
     assert held == {name for name in packages if name.endswith(data)}
 
 

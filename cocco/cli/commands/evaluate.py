@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.cli.options.hardware import accelerator_of
 from cocco.cli.options.options import (
+    ANSWER,
+    SEARCH,
     add_addresses,
     add_buffers,
     add_json,
@@ -59,30 +61,31 @@ def add_options(parser: Parser) -> None:
     add_buffers(parser)
     add_machine(parser)
     add_mapper(parser)
-    parser.add_argument(
+    parser.add_argument_group(SEARCH).add_argument(
         "--keep", choices=("auto", "none"),
         help="auto: choose which tensors stay on chip between the subgraphs, which stay as they are, in the order in "
         "which the file has them; none: keep none, whatever the file says; default: what the file says, "
         "with --plans paper none",
     )  # fmt: skip
-    parser.add_argument(
+    group = parser.add_argument_group(ANSWER)
+    group.add_argument(
         "--verify", nargs="?", const="two", choices=("two", "full", "c"), metavar="full|c",
         help="run the partition and count every printed number again, and execute it tile by tile with integers: "
         "two channels of each tensor, or with 'full' all of them; 'c': its program is built and run instead",
     )  # fmt: skip
     add_prove(parser)
-    parser.add_argument(
+    group.add_argument(
         "--explain", action="store_true",
         help="for each subgraph that does not fit, and for the five most expensive: which tensors take the bytes, the "
         "best split, and the capacity that suffices; with kept tensors also what each saves, the room of each step, "
         "and what the next tensors lack",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--trace", metavar="FILE",
         help="write what runs, crosses to DRAM and is held over time, for ui.perfetto.dev or chrome://tracing (.json)",
     )  # fmt: skip
     add_addresses(parser, "; --verify then executes there")
-    parser.add_argument(
+    group.add_argument(
         "--regions", metavar="FILE", help="write the regions of --addresses as a table to this file (.csv)"
     )
     add_output(parser, "the plan (.json, .yaml)", " of --keep")

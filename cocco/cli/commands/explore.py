@@ -13,6 +13,8 @@ from cocco.cli.options.hardware import flag
 from cocco.cli.options.networks import are_chunks
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
+    ANSWER,
+    COST,
     PLAIN,
     add_addresses,
     add_count,
@@ -68,38 +70,43 @@ def add_options(parser: Parser) -> None:
     add_space(parser)
     add_machine(parser, cores_axis=True)
     add_mapper(parser)
-    add_addresses(parser)
-    parser.add_argument(
-        "--check-addresses", action="store_true",
-        help="split subgraphs that fit by their bytes but find no addresses, and price them again; implies --addresses",
-    )  # fmt: skip
+    _add_cost(parser)
+    _add_limits(parser)
     add_search(
         parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
         "sa: simulated annealing; random, grid: memories first, then 5,000 samples of ga for each",
     )  # fmt: skip
-    worth = parser.add_mutually_exclusive_group()
+    add_keep(parser)
+    add_start(parser)
+    add_axes(parser)
+    add_folder(parser, "result.json, partition.json, history.csv, samples.csv, other sizes and pictures")
+    add_resume(parser)
+    add_addresses(parser)
+    group = parser.add_argument_group(ANSWER)
+    group.add_argument(
+        "--check-addresses", action="store_true",
+        help="split subgraphs that fit by their bytes but find no addresses, and price them again; implies --addresses",
+    )  # fmt: skip
+    group.add_argument(
+        "--compare", action="store_true",
+        help="search the best memory for each network alone too, and say what the common one costs it: as many "
+        "samples again for each",
+    )  # fmt: skip
+    add_json(parser)
+
+
+def _add_cost(parser: Parser) -> None:
+    worth = parser.add_argument_group(COST).add_mutually_exclusive_group()
     worth.add_argument(
         "--alpha", type=values.number, default=0.002, metavar="A",
         help="bytes of buffer that one pJ (byte, cycle) is worth: cost = buffer bytes + A * metric; default 0.002",
     )  # fmt: skip
-    add_count(parser)
     worth.add_argument(
         "--exchange", metavar="WORTH",
         help="alpha in other words, what a byte (B, KB, MB) or a mm2 of buffer is worth: 500pJ/B is alpha 0.002; "
         "2mJ/mm2; of other metrics 30B/B, 3ms/mm2",
     )  # fmt: skip
-    add_keep(parser)
-    _add_limits(parser)
-    add_axes(parser)
-    add_start(parser)
-    parser.add_argument(
-        "--compare", action="store_true",
-        help="search the best memory for each network alone too, and say what the common one costs it: as many "
-        "samples again for each",
-    )  # fmt: skip
-    add_folder(parser, "result.json, partition.json, history.csv, samples.csv, other sizes and pictures")
-    add_resume(parser)
-    add_json(parser)
+    add_count(parser)
 
 
 def _add_limits(parser: Parser) -> None:

@@ -46,7 +46,9 @@ def run(options: Namespace) -> int:
 
 
 def _text(accelerator: Accelerator) -> str:
-    return f"{hardware_text(accelerator)}\n{buffers_text(accelerator)}"
+    """Return a hardware file; what follows from it stands behind it in comments."""
+    follows = [f"# {line}".rstrip() for line in buffers_text(accelerator).splitlines()]
+    return "\n".join([hardware_text(accelerator), *follows])
 
 
 def _tables() -> list[SramTable]:

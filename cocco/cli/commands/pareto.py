@@ -7,6 +7,7 @@ from functools import partial
 
 from cocco.cli.options import values
 from cocco.cli.options.options import (
+    COST,
     add_count,
     add_folder,
     add_json,
@@ -45,7 +46,7 @@ def add_options(parser: Parser) -> None:
         "fronts",
     )  # fmt: skip
     add_count(parser)
-    parser.add_argument(
+    parser.add_argument_group(COST).add_argument(
         "--exchange", metavar="WORTH",
         help="say which point costs least where a byte or a mm2 of buffer is worth so much, such as 500pJ/B or 2mJ/mm2",
     )  # fmt: skip

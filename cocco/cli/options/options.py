@@ -14,6 +14,8 @@ from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.metrics import METRIC_NAMES
 
+#: headings of --help-all, each over options of several functions
+NETWORKS, MODEL, SEARCH, COST, ANSWER = "networks", "machine and model", "search", "cost", "answer"
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK_HELP = (
     "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
@@ -36,7 +38,7 @@ def add_network(parser: Parser, or_run: bool = False) -> None:
 def add_networks(parser: Parser) -> None:
     """Add the networks that share a memory, and their weights."""
     parser.add_argument("networks", metavar="NETWORK", nargs="+", help=NETWORK_HELP)
-    parser.add_argument(
+    parser.add_argument_group(NETWORKS).add_argument(
         "--weights", type=values.number, nargs="+", metavar="W",
         help="how much each network counts, in the order of the networks; default: 1 each",
     )  # fmt: skip
@@ -45,17 +47,18 @@ def add_networks(parser: Parser) -> None:
 
 def add_unsupported(parser: Parser) -> None:
     """Add what becomes of operators of an ONNX file that are not understood."""
-    parser.add_argument(
+    group = parser.add_argument_group(NETWORKS)
+    group.add_argument(
         "--unsupported", choices=("error", "passthrough"), default="error",
         help="operators of an ONNX file or a module that are not understood: an error (default), or they pass their "
         "input on",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--extent", type=values.extent, action="append", metavar="NAME=N", dest="extents",
         help="a symbolic extent of an ONNX file, by its name, or by input and axis (ids.1=512); may be repeated; those "
         "of batches are 1 unless given",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--input", type=values.argument, action="append", metavar="N,N,...[:TYPE]", dest="inputs",
         help="of model.py:make_model: the shape of an argument, in their order, such as 1,3,224,224 or 1,128:int64; "
         "without a type that of the parameters",
@@ -92,12 +95,13 @@ def add_language(parser: Parser) -> None:
         help="the share of one of N chips, each with so much of the heads and columns of every layer; what they add up "
         "crosses the link between them",
     )  # fmt: skip
-    parser.add_argument(
+    group = parser.add_argument_group(NETWORKS)
+    group.add_argument(
         "--attention", choices=("layers", "blocks"),
         help="attention of any network: layers (default): scores, softmax and context; blocks: one layer, which passes "
         "by keys and values in blocks with a running softmax; show says where that cannot be",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--bits", type=values.bits, metavar="KIND=N[,...]",
         help="bits of the integers of all networks, or fp8, bf16, fp16, fp32, such as weights=4,cache=fp8; kinds: "
         "weights, activations, cache, sums; default: as the network says, else the paper's INT8, with sums of 32 bits",
@@ -106,7 +110,7 @@ def add_language(parser: Parser) -> None:
 
 def add_json(parser: Parser) -> None:
     """Add how the answer is printed, the last options of every command."""
-    how = parser.add_mutually_exclusive_group()
+    how = parser.add_argument_group(ANSWER).add_mutually_exclusive_group()
     how.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     how.add_argument(
         "--format", choices=FORMATS, default=FORMATS[0],
@@ -117,18 +121,20 @@ def add_json(parser: Parser) -> None:
 
 def add_output(parser: Parser, what: str, of: str = "") -> None:
     """Add the file that the answer is written to; what: it is, with its endings; of: an option whose answer it is."""
-    parser.add_argument("-o", "--output", metavar="FILE", help=f"write the answer{of} to this file: {what}")
+    group = parser.add_argument_group(ANSWER)
+    group.add_argument("-o", "--output", metavar="FILE", help=f"write the answer{of} to this file: {what}")
 
 
 def add_picture(parser: Parser, what: str) -> None:
     """Add the file of a picture."""
-    parser.add_argument("--picture", metavar="FILE", help=f"draw {what} (.png, .svg)")
+    parser.add_argument_group(ANSWER).add_argument("--picture", metavar="FILE", help=f"draw {what} (.png, .svg)")
 
 
 def add_folder(parser: Parser, files: str) -> None:
     """Add the folder that a run is written to; files: what it gets."""
-    parser.add_argument("-o", "--output", metavar="DIR", help=f"write the answer to this folder: {files}")
-    parser.add_argument(
+    group = parser.add_argument_group(ANSWER)
+    group.add_argument("-o", "--output", metavar="DIR", help=f"write the answer to this folder: {files}")
+    group.add_argument(
         "--force", action="store_true",
         help="write into the folder of -o even where it holds the run of another question, whose files are removed",
     )  # fmt: skip
@@ -137,9 +143,9 @@ def add_folder(parser: Parser, files: str) -> None:
 def add_buffers(parser: Parser) -> None:
     """Add the buffers of given hardware."""
     group = parser.add_argument_group("hardware: two buffers, or one for both")
-    group.add_argument("--global-buffer", type=values.size, metavar="SIZE", help="for activations, of one core")
-    group.add_argument("--weight-buffer", type=values.size, metavar="SIZE", help="for weights, of one core")
-    group.add_argument("--shared-buffer", type=values.size, metavar="SIZE", help="for both, of one core")
+    group.add_argument("--global-buffer", type=values.size, metavar="SIZE", help="activations, of one core")
+    group.add_argument("--weight-buffer", type=values.size, metavar="SIZE", help="weights, of one core")
+    group.add_argument("--shared-buffer", type=values.size, metavar="SIZE", help="activations and weights, of one core")
 
 
 def add_space(parser: Parser) -> None:
@@ -160,7 +166,7 @@ def add_space(parser: Parser) -> None:
 
 def add_count(parser: Parser) -> None:
     """Add whose buffers count where the memory is chosen."""
-    parser.add_argument(
+    parser.add_argument_group(COST).add_argument(
         "--count", choices=get_args(Count), default="one",
         help="whose buffers are the capacity in the cost and in limits: those of one core, as in the paper (the "
         "default), or of all cores",
@@ -173,7 +179,7 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
     from simulator.chip.logic import PRESETS
     from simulator.connected import CONNECTED
 
-    group = parser.add_argument_group("machine and model")
+    group = parser.add_argument_group(MODEL)
     group.add_argument(
         "--hardware", metavar="FILE|DIR", dest="hardware_file",
         help="a .yaml or .json file of buffers, machine and technology (see 'cocco show --hardware'), or the folder of "
@@ -226,7 +232,7 @@ def add_machine(parser: Parser, cores_axis: bool = False) -> None:
 
 def add_mapper(parser: Parser) -> None:
     """Add how layers run on the PE array."""
-    parser.add_argument(
+    parser.add_argument_group(MODEL).add_argument(
         "--mapper", choices=("enumerate", "tiled", "cosa"), default=argparse.SUPPRESS,
         help="how layers run on the PE array. enumerate: the closed form of whole layers (default); tiled: of each "
         "update, with its reads; cosa: CoSA's program for each update (extra 'solvers'). A search with tiled or cosa "
@@ -270,7 +276,7 @@ def add_search(
 def add_keep(parser: Parser, has_plain: bool = True) -> None:
     """Add whether tensors may stay on chip; has_plain: whether the command has --plain."""
     default = f"default; with --plans paper{' or --plain' if has_plain else ''}: none"
-    parser.add_argument(
+    parser.add_argument_group(SEARCH).add_argument(
         "--keep", choices=("auto", "none"),
         help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
         "plan costs less, where that finishes; none: as in the paper",
@@ -295,7 +301,7 @@ def method_of(options: Namespace) -> str:
 
 def add_samples(parser: Parser) -> Any:
     """Add samples, seed, engine and threads; return the group."""
-    group = parser.add_argument_group("search")
+    group = parser.add_argument_group(SEARCH)
     add_search_effort(group)
     group.add_argument(
         "--samples", type=values.count, metavar="N",
@@ -341,7 +347,7 @@ def add_seed(parser: Any) -> None:
 
 def add_addresses(parser: Parser, verified: str = "") -> None:
     """Add the question where every region lies; verified: what to say of executing there."""
-    parser.add_argument(
+    parser.add_argument_group(ANSWER).add_argument(
         "--addresses", action="store_true",
         help=f"print the start and end of every region, and whether there is room for all{verified}",
     )  # fmt: skip

@@ -13,6 +13,12 @@ class UsageError(ValueError):
     """A command line that contradicts itself or lacks something: the message names the option and the rule."""
 
 
+MOST_USED = tuple(
+    "--hardware --shared-buffer --global-buffer --weight-buffer --verify --explain --shared --separate --alpha "
+    "--minimize --limit --objectives --metric --effort --output --json --c --method --keep --batch --range --least "
+    "--picture --order --phase --length".split()
+)  #: options of all commands, those first that are asked for most; our choice
+SHOWN = 10  #: that --help has of a command's options, those that are required and then by MOST_USED; our choice
 NEAREST_SHARE = 0.75  #: share of letters that a word and the one that is meant have in common; our choice
 
 
@@ -29,7 +35,45 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Raises UsageError where argparse would print its usage and exit, and asks after the nearest known word."""
+    """Raises UsageError where argparse would print its usage and exit, and asks after the nearest known word.
+
+    --help has examples and the options that are used most, --help-all all options under the headings of their groups.
+    """
+
+    def __init__(self, *words: Any, examples: Sequence[str] = (), **more: Any) -> None:
+        super().__init__(*words, **more)
+        self.examples = examples
+        self.add_argument("--help-all", action=HelpAll, dest="help", nargs=0, help="show all options and exit")
+
+    def add_argument_group(self, *words: Any, **more: Any) -> argparse._ArgumentGroup:
+        """Return the group of this title, which several functions may fill."""
+        same = (group for group in self._action_groups if words and group.title == words[0])
+        return next(same, None) or super().add_argument_group(*words, **more)
+
+    def format_help(self, is_whole: bool = False) -> str:
+        """Return purpose, examples, what the command takes, and its most used options; is_whole: or all."""
+        told = [each for each in self._get_optional_actions() if each.help != argparse.SUPPRESS and each.dest != "help"]
+        most = told if is_whole or len(told) <= SHOWN else sorted(told, key=_rank)[:SHOWN]
+        words, first, last = self._get_positional_actions(), self._get_formatter(), self._get_formatter()
+        first.add_usage(None, [*words, *(each for each in told if each.required)], [])
+        usage = f"{first.format_help().rstrip()}{' [options]' if told else ''}\n"
+        first = self._get_formatter()
+        first.add_text(self.description)
+        examples = "\n".join(["", "examples:", *(f"  {each}" for each in self.examples), ""]) if self.examples else ""
+        parts: list[tuple[str | None, str | None, list[argparse.Action]]]
+        parts = [("most used options" if most != told else "options", None, most)]
+        if is_whole:
+            parts = [(group.title, group.description, group._group_actions) for group in self._action_groups]
+        parts = [(title, text, [each for each in actions if each in told]) for title, text, actions in parts]
+        for title, text, actions in [("what it takes", None, words), *parts]:
+            last.start_section(title)
+            last.add_text(text)
+            last.add_arguments(actions)
+            last.end_section()
+        if len(most) < len(told):
+            last.add_text(f"All {len(told)} options, under headings: '{self.prog} --help-all'.")
+        last.add_text(self.epilog)
+        return f"{usage}\n{first.format_help()}{examples}\n{last.format_help()}"
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
@@ -84,6 +128,21 @@ class Parser(argparse.ArgumentParser):
             if action.nargs == "?" and getattr(found, action.dest) is None and left and not left[0].startswith("-"):
                 setattr(found, action.dest, left.pop(0))
         return found, left
+
+
+def _rank(action: argparse.Action) -> tuple[bool, int]:
+    """Return what sorts the options of a command by how much they are used."""
+    name = max(action.option_strings, key=len)
+    return not action.required, MOST_USED.index(name) if name in MOST_USED else len(MOST_USED)
+
+
+class HelpAll(argparse.Action):
+    """Prints all options of a command under their headings and ends."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        assert isinstance(parser, Parser)
+        parser._print_message(parser.format_help(is_whole=True))
+        parser.exit()
 
 
 class Old(argparse.Action):

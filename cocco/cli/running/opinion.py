@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cocco.bounds.kinds import kinds_of_plans
 from cocco.cli.options import values
+from cocco.cli.options.options import ANSWER
 from cocco.cli.options.output import watched
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.output.text.searches.opinion import opinion_text
@@ -26,13 +27,14 @@ if TYPE_CHECKING:
 
 def add_prove(parser: Parser) -> None:
     """Add what asks for a second opinion."""
-    parser.add_argument(
+    group = parser.add_argument_group(ANSWER)
+    group.add_argument(
         "--prove", action="store_true",
         help="look for a plan that costs less, once more and from scratch: Dijkstra's search over all plans, which "
         "shares nothing with the searches and bounds of this program, on this memory and, of a run that chose its "
         "memory, on all others; with kept tensors where the run, the plan or --keep has them",
     )  # fmt: skip
-    parser.add_argument(
+    group.add_argument(
         "--steps", type=values.count, metavar="N",
         help=f"the most steps that --prove takes before it gives up; default {MOST_STEPS}, which takes some minutes",
     )  # fmt: skip

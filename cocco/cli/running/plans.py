@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cocco.cli.options.options import PARTITION
+from cocco.cli.options.options import PARTITION, SEARCH
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.runs import LAYERWISE, believe
 from simulator.accelerator import Accelerator
@@ -52,7 +52,7 @@ def file_of(text: str, network: Network) -> Path:
 
 def add_start(parser: Parser) -> None:
     """Add the plans that a search starts from."""
-    parser.add_argument(
+    parser.add_argument_group(SEARCH).add_argument(
         "--from", nargs="+", metavar="PLAN", default=None,
         help="start from this plan (as in 'cocco evaluate NETWORK PLAN'; for several networks one each, in their "
         "order, or the folder of one run): the answer costs no more than it, with the tensors that it keeps on chip "

@@ -10,6 +10,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+from cocco.cli.options.options import ANSWER
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.effort.work_units import Steps, key_of, taken_by
 from cocco.output.folders.written.resume import RunStore
@@ -24,7 +25,7 @@ NO_QUESTION = (
 
 def add_resume(parser: Parser) -> None:
     """Add --resume."""
-    parser.add_argument(
+    parser.add_argument_group(ANSWER).add_argument(
         "--resume", action="store_true",
         help="continue the search of this directory that was killed, or stopped by Ctrl-C, to the same bytes; needs -o",
     )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,16 @@ if TYPE_CHECKING:
     import pandas
 
 
+T = TypeVar("T")
+
+
+def only(each: Sequence[T], what: str) -> T:
+    """Return the one of the only network; ValueError, which says what to use, if there are several."""
+    if len(each) != 1:
+        raise ValueError(f"a result of {len(each)} networks has no single {what}; use {what}s")
+    return each[0]
+
+
 @dataclass(frozen=True, repr=False)
 class FrontPoint(Shown):
     """A memory with a partition of each network, priced by the simulator; values in the order of the objectives."""
@@ -34,6 +44,16 @@ class FrontPoint(Shown):
     evaluations: tuple[Evaluation, ...]
     moved: tuple[Moved, ...] | None = None  #: what was changed for addresses; None where nothing is kept on chip
     placed: bool | None = None  #: whether every region has an address; None where that was not checked
+
+    @property
+    def plan(self) -> Partition:
+        """The partition of the only network; ValueError if there are several."""
+        return only(self.plans, "plan")
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the only network; ValueError if there are several."""
+        return only(self.evaluations, "evaluation")
 
     def facts(self) -> dict[str, object]:
         """Return the buffers, the number of subgraphs and the values."""

@@ -13,7 +13,9 @@ from cocco.exploration.answers.lacking import Edge, lacking_json, searched_json
 from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.space import Space
+from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
+from simulator.partition.partition import Partition
 
 if TYPE_CHECKING:
     import pandas
@@ -64,6 +66,26 @@ class Limited(Shown):
     def is_nearest(self) -> bool:
         """Whether no plan is proved to come nearer to the limits than `nearest`."""
         return self.excess is not None and self.excess <= self.least_excess * (1 + SAME)
+
+    @property
+    def plan(self) -> Partition:
+        """The partition of the only network, as of a Result; ValueError where there is none, or several."""
+        return self._answer("plan").plan
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The evaluation of the only network, as of a Result; ValueError where there is none, or several."""
+        return self._answer("evaluation").evaluation
+
+    @property
+    def accelerator(self) -> Accelerator:
+        """The hardware that keeps the limits; ValueError where there is none."""
+        return self._answer("accelerator").accelerator
+
+    def _answer(self, what: str) -> FrontPoint:
+        if self.best is None:
+            raise ValueError(f"there is no {what}: nothing that was found keeps the limits ({self.status})")
+        return self.best
 
     @property
     def value(self) -> float | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cocco.bounds.any_schedule import any_schedule_json
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
-from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks
+from cocco.exploration.answers.front import buffer_bytes, joined_json, of_networks, only
 from cocco.exploration.answers.lacking import Edge, Moved, finite, lacking_json, searched_json
 from cocco.exploration.answers.ranges import Ranges
 from cocco.exploration.answers.second import Second
@@ -126,12 +126,14 @@ class Result(Shown):
     @property
     def plan(self) -> Partition:
         """The partition of the only network; ValueError if there are several."""
-        return self.plans[self._only("plan")]
+        if len(self.evaluations) == 1 and not self.plans:
+            raise ValueError(f"no plan was found that runs ({self.status}); evaluation.infeasible says what is missing")
+        return only(self.plans, "plan")
 
     @property
     def evaluation(self) -> Evaluation:
         """The evaluation of the only network; ValueError if there are several."""
-        return self.evaluations[self._only("evaluation")]
+        return only(self.evaluations, "evaluation")
 
     def facts(self) -> dict[str, object]:
         """Return the networks, the answer, and how good it is proved to be."""
@@ -197,10 +199,3 @@ class Result(Shown):
             for each in self.evaluations
         ]
         return joined_json(lacking, self.weights, search | lacking_json(self.evaluations))
-
-    def _only(self, what: str) -> int:
-        if len(self.evaluations) != 1:
-            raise ValueError(f"a result of {len(self.evaluations)} networks has no single {what}; use {what}s")
-        if what == "plan" and not self.plans:
-            raise ValueError(f"no plan was found that runs ({self.status}); evaluation.infeasible says what is missing")
-        return 0

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from matplotlib.figure import Figure
 
-from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, stack
+from cocco.output.pictures.style import FILLS, MORE_FILLS, bar_figure, legend_below, stack
 from cocco.output.text.plans.evaluation import ENERGY_PARTS
 from simulator.evaluation import Evaluation
 from simulator.model.cost import EnergyBreakdown
@@ -37,7 +37,7 @@ def energy_figure(bars: Mapping[str, EnergyBreakdown], title: str = "", axis: st
         for label in axes.get_xticklabels():
             label.set_parse_math(False)  # a name may have dollar signs
         axes.tick_params(axis="x", labelsize=7)
-    axes.legend(loc="best", fontsize=8, framealpha=1.0)
+    legend_below(axes, 4)
     return figure
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from cocco.exploration.answers.result import Result
-from cocco.output.pictures.style import SIZE_INCHES
+from cocco.output.pictures.style import SIZE_INCHES, legend_below
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
@@ -70,8 +70,7 @@ def front_figure(
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_view_interval()[1] >= 1000:
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    for text in axes.legend(loc="upper right", fontsize=8).get_texts():
-        text.set_parse_math(False)  # a name may have dollar signs
+    legend_below(axes, 2)
     axes.set_title(title, size=10, parse_math=False)
     return figure
 

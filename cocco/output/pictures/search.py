@@ -17,18 +17,19 @@ from matplotlib.ticker import MaxNLocator, StrMethodFormatter
 
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
-from simulator.units import KB, TRAFFIC, Unit
+from simulator.units import KB, Unit
 
 if TYPE_CHECKING:
     import pandas
 
 from cocco.exploration.answers.ranges import MARGINS, band_edges
 from cocco.exploration.answers.result import Result
-from cocco.output.pictures.style import SIZE_INCHES
+from cocco.output.pictures.style import SIZE_INCHES, legend_below
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
 VISIBLE = 0.98  #: share of the samples that an axis shows; our choice: a few bad ones would squeeze all others
+MILLION = Unit("million", 1e6, 0.0)  #: of costs, which are bytes and parts of an energy
 SHADES = ("0.82", "0.92")  #: of the margins
 FEW = 100  #: points up to which each is drawn large; our choice
 MANY = 20_000  #: points up to which each is drawn; our choice: beyond, half a million take 10 s
@@ -39,7 +40,7 @@ def cost_figure(result: Result) -> Figure:
     """Return the cost of every sample and of the best so far (Cocco, Fig. 12); of a proof that of every size solved."""
     figure, axes = _empty(result)
     points = result.points
-    scale = (TRAFFIC if result.alpha is not None else CRITERIA[result.metric].quantity).unit(result.cost)
+    scale = MILLION if result.alpha is not None else CRITERIA[result.metric].quantity.unit(result.cost)
     axes.scatter(
         points["sample"], points["cost"] / scale.size, s=3 if len(points) > FEW else 36, color="0.7", linewidths=0,
         rasterized=True, label="a size solved" if _is_proof(result) else "a sample",
@@ -52,13 +53,15 @@ def cost_figure(result: Result) -> Figure:
         axes.set_ylabel(f"{unit.title} ({scale.name})")
     else:
         whose = " of all cores" if result.count == "all" else ""
-        axes.set_ylabel(f"cost ({scale.name}) = capacity{whose} + {result.alpha:g} x {unit.title}")
+        axes.set_ylabel(f"cost (million) = bytes{whose} + {result.alpha:g} x {unit.title} ({unit.unit})")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
     if result.cost < points["cost"].min():
         label = "proved optimum" if result.status == "optimal" else "the answer, improved afterwards"
         axes.axhline(result.cost / scale.size, color="black", linestyle=":", label=label)
     _limit(axes.set_ylim, points["cost"] / scale.size, result.cost / scale.size)
-    axes.legend(loc="upper right")
+    last = int(points["sample"].max())
+    axes.set_xlim((0.5, last + 0.5) if _is_proof(result) else (0, last))  # it ends where the samples do
+    legend_below(axes)
     return figure
 
 
@@ -99,7 +102,7 @@ def plane_figure(result: Result) -> Figure:
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel(f"{CRITERIA[result.metric].title} ({unit.name})")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    axes.legend(loc="upper right")
+    legend_below(axes)
     return figure
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from matplotlib.axes import Axes
+from matplotlib.collections import PathCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -44,6 +45,21 @@ def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]
         each.set_xlim(-0.6, bars - 0.4)
         each.xaxis.set_major_locator(MaxNLocator(integer=True))
     return figure, axes
+
+
+def legend_below(axes: Axes, columns: int = 3) -> None:
+    """Put the legend of a picture under it, where it covers no point; labels are texts, not formulas."""
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    handles, labels = axes.get_legend_handles_labels()
+    legend = figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=8, frameon=False
+    )
+    for text in legend.get_texts():
+        text.set_parse_math(False)  # a name may have dollar signs
+    for handle in legend.legend_handles:
+        if isinstance(handle, PathCollection):
+            handle.set_sizes([25.0])  # however small the samples are
 
 
 def stack(axes: Axes, parts: dict[str, list[float]], fills: tuple[Fill, ...]) -> None:

@@ -47,6 +47,7 @@ class Slider:
 
     alpha: float
     text: str
+    is_asked: bool = True  #: whether the question had this alpha
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,7 @@ class Chart:
     banded: bool = False
     sure: bool = False
     limits: Sequence[Limit] = ()
+    ruled_out: float | None = None  #: an x below which nothing keeps the limits, proved
     slider: Slider | None = None
     margins: Sequence[float] = ()
     cloud: dict[str, Any] = field(default_factory=dict)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+import pandas
+
 from cocco.exploration.answers.ranges import MARGINS
 from cocco.output.folders.read.front import FrontRun
 from cocco.output.folders.read.parts import Placing
@@ -18,6 +21,7 @@ from simulator.units import SIZE, Unit
 
 Sizes = tuple[int, ...]  #: bytes of each buffer of one core
 RECOMMENDED = "recommended"
+SAMPLE = -1  #: in place of a position in the front
 
 
 def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
@@ -139,7 +143,10 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
     """
     across, *up = run.axes
     columns = [CRITERIA[name].column for name in (across, *up)]
-    table = run.front.assign(at=range(len(run.front))).sort_values(columns, kind="stable")
+    told = run.front.assign(at=range(len(run.front)))
+    if run.is_limited:
+        told = _with_samples(told, run.points, columns)
+    table = told.sort_values(columns, kind="stable")
     rows, buffers = (
         [{str(name): value for name, value in row.items()} for row in table.to_dict("records")],
         buffer_columns(table.columns),
@@ -152,7 +159,6 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
         if name in (across, *up)
     ]
     x, values = table[columns[0]].to_numpy(float), [table[column].to_numpy(float) for column in columns[1:]]
-    is_known = run.accelerator is not None or not run.is_limited
     return Chart(
         ChartAxis.of(CRITERIA[across].title, units[across]),
         tuple(ChartAxis.of(CRITERIA[name].title, units[name]) for name in up),
@@ -161,13 +167,35 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
         [" + ".join(capacity(int(row[name])) for name in buffers) for row in rows],
         lines,
         [plans.get(int(at)) for at in table["at"]],
-        stairs=len(run.objectives) == 2 and not run.is_limited,
-        least=values[0].tolist() if run.status == "optimal" and len(up) == 1 and not run.is_limited else None,
-        star=0 if run.is_limited and is_known else None,
+        stairs=len(up) == 1,
+        least=_proved(run, values),
+        star=table["at"].tolist().index(0) if run.is_limited and run.accelerator is not None else None,
         limits=limits,
+        ruled_out=_ruled_out(run, across),
         slider=_front_slider(across, up, x.tolist(), values[0].tolist(), run.is_limited),
+        words={"found": "the best sample at its size"} if run.is_limited else {},
         cloud=cloud(run.points[columns[0]].to_numpy(float), [run.points[each].to_numpy(float) for each in columns[1:]]),
     )  # fmt: skip
+
+
+def _with_samples(told: pandas.DataFrame, points: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
+    """Return the answer under limits and, at each other size, the sample that takes the least there."""
+    others = points[~points[columns[0]].isin(told[columns[0]])]
+    best = others.sort_values(columns, kind="stable").drop_duplicates(columns[0])
+    return pandas.concat([told, best.reindex(columns=told.columns).assign(at=SAMPLE)], ignore_index=True)
+
+
+def _proved(run: FrontRun, values: Sequence[np.ndarray]) -> Sequence[float | None] | None:
+    """Return what no plan undercuts at each point: of a front that is proved all, of samples nothing."""
+    if run.is_limited:
+        return [None] * len(values[0])
+    return values[0].tolist() if run.status == "optimal" and len(values) == 1 else None
+
+
+def _ruled_out(run: FrontRun, across: str) -> float | None:
+    """Return the size below which nothing keeps the limits, proved; None where another criterion is minimized."""
+    bound = run.about.result.get("lower_bound") if run.minimize == across else None
+    return float(bound) if isinstance(bound, (int, float)) else None
 
 
 def _front_slider(
@@ -177,7 +205,7 @@ def _front_slider(
     if limited or len(up) != 1 or across != "capacity" or up[0] not in METRICS or len(x) < 2:
         return None
     rise = float(max(y) - min(y))
-    return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0])) if rise else None
+    return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0]), is_asked=False) if rise else None
 
 
 def _units(run: FrontRun) -> dict[str, Unit]:
@@ -187,11 +215,14 @@ def _units(run: FrontRun) -> dict[str, Unit]:
 
 
 def _lines(run: FrontRun, row: Mapping[str, Any], units: Mapping[str, Unit]) -> list[str]:
+    is_sample = row["at"] == SAMPLE
     said = [f"{buffer_name(name)} {capacity(int(row[name]))}" for name in buffer_columns(row)]
     if "subgraphs" in row:
         said.append(f"partition of {row['subgraphs']} subgraphs")
     for name in run.objectives:
         said.append(f"{CRITERIA[name].title} {_shown(float(row[CRITERIA[name].column]), units[name])}")
+    if is_sample:
+        return [*said, "the best sample at this size"]
     placing = run.placing[int(row["at"])]
     if placing is not None:
         said.append(_placed(placing))

@@ -132,7 +132,8 @@ def _front_page(run: FrontRun, networks: Networks) -> str:
     body = [front_answer(run, front_sentence(run), status)]
     if run.is_limited:
         choices, found = ([answer(run, networks)], {0: 0}) if run.accelerator is not None else ([], {})
-        words = "Grey dots are samples; lines are the limits, the star is the recommendation."
+        words = "Open dots are the best samples at their size, grey ones are all of them; dotted lines are the limits, "
+        words += "the star is the recommendation."
         if run.accelerator is None:
             words = words.replace("the star is the recommendation", "the dot is the nearest that was found")
         heading = "Which memory"

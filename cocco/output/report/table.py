@@ -133,6 +133,7 @@ def front_table(run: FrontRun) -> str:
     columns += [
         unit_column(name, CRITERIA[name].quantity, [row[CRITERIA[name].column] for row in front])
         for name in run.objectives
+        if name != "capacity" or [row[CRITERIA[name].column] for row in front] != [row[buffers[0]] for row in front]
     ]
     if any(run.placing):
         columns.append(("for addresses", [_placing(each) for each in run.placing]))

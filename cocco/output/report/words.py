@@ -146,7 +146,8 @@ def front_sentence(run: FrontRun) -> str:
     value = shown(str(run.minimize), run.front.iloc[0][CRITERIA[str(run.minimize)].column])
     build = f"Build {buffers(run.accelerator)}{machine(run.accelerator)} for {names}"
     least = "the least there is" if run.status == "optimal" else "the least that was found"
-    return f"{build}: {run.minimize} {value}, {least} with {limits}."
+    is_said = run.minimize == "capacity" and value in build  # of one buffer it is its size
+    return f"{build}{',' if is_said else f': {run.minimize} {value},'} {least} with {limits}."
 
 
 def front_facts(run: FrontRun) -> list[tuple[str, str]]:

@@ -46,6 +46,17 @@ def test_hardware_shows_every_number_with_unit_and_source(chip, tmp_path):
     assert not any(f"{name}:" in plain for name in UNSAID) and "sram_base_pj_per_byte: 0.4" in plain
 
 
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_what_hardware_prints_is_a_hardware_file(columns: str, chip, tmp_path, monkeypatch):
+    """Whatever the width of the terminal: no comment is cut into a line of its own."""
+    monkeypatch.setenv("COLUMNS", columns)
+    logic = tmp_path / "logic.yaml"
+    logic.write_text(chip.read_text() + "logic: nvdla\n")
+    for given in (chip, logic):
+        (tmp_path / "again.yaml").write_text(cocco("hardware", given).stdout)
+        assert load_accelerator(tmp_path / "again.yaml") == load_accelerator(given)
+
+
 def test_hardware_as_json(chip):
     found = answer(cocco("hardware", chip, "--json"))
     assert found["memories"]["shared_buffer"]["read_pj_per_byte"] == 1.9229

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import re
+import shlex
 import subprocess
 import sys
 from importlib import import_module
@@ -12,7 +14,7 @@ import pytest
 
 from cocco.cli.commands import __path__ as folders
 from cocco.cli.options.parser import COMMANDS, build, parse
-from cocco.cli.options.usage import UsageError
+from cocco.cli.options.usage import MOST_USED, SHOWN, Parser, UsageError
 from tests.helpers.command_line import ROOT
 
 HEAVY = {"asyncio", "deap", "joblib", "matplotlib", "networkx", "numpy", "ortools", "pandas", "scipy", "tqdm"}
@@ -35,7 +37,7 @@ def loaded(*words: object) -> set[str]:
     return set(finished.stderr.splitlines()[-1].split())
 
 
-def subparsers(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+def subparsers(parser: Parser) -> dict[str, Parser]:
     (action,) = (each for each in parser._actions if isinstance(each, argparse._SubParsersAction))
     return dict(action.choices)
 
@@ -49,7 +51,7 @@ def test_every_command_is_a_file_and_every_file_a_command():
 def test_the_whole_parser_has_the_options_of_each_command(name: str):
     """`build` fills all of them, `parse` only the one that is asked for; both say the same."""
     command = import_module(f"cocco.cli.commands.{name}")
-    alone = argparse.ArgumentParser()
+    alone = Parser()
     command.add_options(alone)
     options = subparsers(build())[name]._option_string_actions
     assert options.keys() == alone._option_string_actions.keys()
@@ -106,3 +108,31 @@ def test_the_file_that_saves_pictures_does_not_draw():
 def test_verify_takes_the_words_full_and_c_and_no_network(words, channels):
     found = parse(["evaluate", "--partition", "layerwise", *words])
     assert (found.network, found.verify) == ("vgg16", channels)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_begins_with_two_examples_and_has_the_most_used_options(name: str):
+    """What is required is among them; --help-all has every option, each once, under a heading."""
+    command = subparsers(build())[name]
+    short, whole = command.format_help(), command.format_help(is_whole=True)
+    for example in COMMANDS[name].examples:
+        assert f"  {example}\n" in short and short.index(example) < 600
+        words = shlex.split(example)
+        assert words[1] == name and parse(words[1:]).command == name
+    told = {
+        max(action.option_strings, key=len): action
+        for action in command._actions
+        if action.option_strings and action.dest != "help" and action.help != argparse.SUPPRESS
+    }
+    shown = [option for option in told if re.search(rf"^  (-o \S+, )?{option}\b(?!-)", short, re.MULTILINE)]
+    assert len(shown) == min(SHOWN, len(told)) and {o for o, action in told.items() if action.required} <= {*shown}
+    for option in told:
+        assert len(re.findall(rf"^  (?:-o \S+, )?{option}\b(?!-)", whole, re.MULTILINE)) == 1, option
+    assert (f"{len(told)} options" in short) == (len(told) > SHOWN)
+
+
+def test_help_fits_a_screen_and_every_most_used_option_is_one_of_some_command():
+    commands = subparsers(build())
+    known = {option for each in commands.values() for option in each._option_string_actions}
+    assert {*MOST_USED} <= known
+    assert all(len(each.format_help().splitlines()) <= 70 for each in commands.values())

@@ -210,3 +210,19 @@ def test_ctrl_c_raises_with_the_best_so_far(monkeypatch, where):
         cocco.minimize(chain(4), "energy", {"capacity": 10_000}, **question)
     found = stopped.value.result
     assert found.status == "stopped" and found.best is not None and found.lower_bound is None
+
+
+def test_limits_and_points_have_the_shape_of_a_result():
+    """As of explore: `.status`, `.plan`, `.evaluation`, `.accelerator`; without a plan an error that says so."""
+    found = cocco.minimize(BRANCHES, "capacity", {"energy": 1e12}, space=SPACE, samples=100)
+    assert found.status == "optimal" and found.value == found.accelerator.buffer_bytes
+    again = evaluate(BRANCHES, found.plan, found.accelerator)
+    assert again.energy_pj == found.evaluation.energy_pj
+    point = cocco.pareto(BRANCHES, space=SPACE, samples=100).found[0]
+    assert (point.plan, point.evaluation) == (point.plans[0], point.evaluations[0])
+    nothing = cocco.minimize(BRANCHES, "capacity", {"energy": 1.0}, space=SPACE, samples=100)
+    with pytest.raises(ValueError, match="nothing that was found keeps the limits .infeasible."):
+        _ = nothing.plan
+    both = cocco.minimize([BRANCHES, chain(3)], "capacity", {"energy": 1e12}, space=SPACE, samples=100)
+    with pytest.raises(ValueError, match="2 networks has no single evaluation; use evaluations"):
+        _ = both.evaluation

@@ -33,10 +33,11 @@ def proof() -> Result:
 def test_cost_falls_with_samples_in_steps(result: Result):
     axes = pictures.cost_figure(result).axes[0]
     assert axes.get_xlabel() == "samples"
-    assert axes.get_ylabel() == "cost (MB) = capacity + 0.002 x energy"
+    assert axes.get_ylabel() == "cost (million) = bytes + 0.002 x energy (pJ)"
     best = np.asarray(axes.get_lines()[0].get_ydata())
     assert len(best) == len(result.points) > 100 and (np.diff(best) <= 0).all()
-    assert best[-1] * 2**20 == pytest.approx(result.points["cost"].min())
+    assert best[-1] * 1e6 == pytest.approx(result.points["cost"].min())
+    assert axes.get_xlim() == (0, result.points["sample"].max())  # it ends where the samples do
 
 
 def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
@@ -57,11 +58,11 @@ def test_a_proof_shows_every_size_that_it_solved(proof: Result):
     assert proof.status == "optimal" and 1 < len(proof.points) <= 47
     cost, plane = pictures.cost_figure(proof), pictures.plane_figure(proof)
     assert (len(cost.axes), len(plane.axes)) == (1, 1)
-    for axes, values in ((cost.axes[0], proof.points["cost"] / 2**20), (plane.axes[0], proof.points["value"] * 1e-9)):
+    for axes, values in ((cost.axes[0], proof.points["cost"] / 1e6), (plane.axes[0], proof.points["value"] * 1e-9)):
         low, high = axes.get_ylim()
         assert low < values.min() and values.max() < high
         assert axes.get_title() == f"vgg16: {len(proof.points)} sizes solved"
-        assert not any("sample" in text.get_text() for text in axes.get_legend().get_texts())
+        assert not any("sample" in text.get_text() for text in axes.figure.legends[0].get_texts())
     assert "sample" not in cost.axes[0].get_xlabel()
 
 
@@ -113,3 +114,13 @@ def test_of_many_points_those_that_others_cover_are_not_drawn(monkeypatch):
     x, y = np.array([0.0, 0.0, 1.0, 0.0, 0.0]), np.array([5.0, 5.0, 7.0, 9.0, 5.0])
     assert search._on_top(x, y).tolist() == [2, 3, 4]
     assert search._on_top(x[:4], y[:4]).tolist() == [0, 1, 2, 3]
+
+
+def test_no_legend_lies_over_what_is_drawn(result: Result):
+    """Below the axes, whatever is drawn where."""
+    planes = {"a": pictures.plane(result)}
+    for figure in (pictures.cost_figure(result), pictures.plane_figure(result), pictures.front_figure(planes)):
+        figure.draw_without_rendering()
+        (legend,) = figure.legends
+        assert figure.axes[0].get_legend() is None
+        assert legend.get_window_extent().y1 <= figure.axes[0].get_window_extent().y0

@@ -49,7 +49,7 @@ def test_front_is_a_staircase_under_all_points():
     assert stairs.get_drawstyle() == "steps-post"
     assert np.asarray(stairs.get_xdata())[[0, -1]].tolist() == [1.0, axes.get_xlim()[1]]
     assert list(zip(*star.get_data())) == [(2.0, 3.0)]
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels == ["run: 3 of 4 points on the front", "recommended: 2 KB, 3 mJ"]
     assert luma(dominated.get_color()) > 0.6 > luma(front.get_color())
 
@@ -106,14 +106,14 @@ def test_energy_bars_sum_to_the_energy():
     axes = pictures.subgraph_energy_figure(evaluation).axes[0]
     assert axes.get_ylabel() == "energy (mJ)"
     assert sum(map(sum, heights(axes))) == pytest.approx(evaluation.energy_pj * 1e-9)
-    dram = axes.get_legend().get_texts()[0].get_text()
+    dram = axes.figure.legends[0].get_texts()[0].get_text()
     assert dram == f"DRAM {evaluation.energy_breakdown.dram / evaluation.energy_pj:.1%}"
 
 
 def test_energy_of_named_designs_shows_the_names_and_leaves_out_what_is_nothing():
     axes = pictures.energy_figure({"small": EnergyBreakdown(3e9, 1e9, 0, 1e9, 0)}, axis="design").axes[0]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["small"]
-    labels = [text.get_text() for text in axes.get_legend().get_texts()]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()]
     assert labels == ["DRAM 60.0%", "global buffer 20.0%", "computing 20.0%"]
 
 

@@ -107,8 +107,60 @@ def test_the_slider_moves_the_recommendation(page: Any, folder: Path, power: flo
     assert f"Build {result['shared_buffer_bytes'] // 1024} KB: energy" in said and "(proved, no other" in said
 
 
+@pytest.mark.parametrize("power", [-2, 0.7, 2, 0])
+def test_the_slider_moves_the_plan(page: Any, folder: Path, power: float):
+    """What is shown below is the plan of what the slider chooses, or the page says that it has none."""
+    said = slide(page, power)
+    size = said.split("Build ")[1].split(":")[0]
+    shown = page.find_element("id", "plan-title").text
+    assert (shown == size) == ("is not on this page" not in said)
+    (choice,) = [each for each in find(page, ".choice") if each.is_displayed()]
+    titles = [each["title"] for each in data_of(folder)["choices"]]
+    assert titles[int(choice.get_attribute("data-choice"))] == shown
+    assert power or shown == titles[0]
+
+
+def test_limits_show_every_sampled_size_and_where_they_are_kept(browser: Any, tmp_path: Path):
+    """The region is that of the limit and right of the sizes at which nothing keeps it, proved."""
+    asked = ("--minimize", "capacity", "--limit", "ema=142MB", "--range", "256KB:1536KB:256KB", "--samples", "500")
+    assert main(["explore", "vgg16", *asked, "-o", str(tmp_path)]) == 0
+    browser.get(report.write(tmp_path).as_uri())
+    chart, result = data_of(tmp_path)["chart"], json.loads((tmp_path / "result.json").read_text())["result"]
+    assert len(chart["x"]) > 3 and chart["x"][chart["star"]] == result["shared_buffer_bytes"]
+    assert len(find(browser, ".chart circle.found")) == len(chart["x"])
+    assert chart["ruled_out"] == result["lower_bound"] == result["shared_buffer_bytes"] > min(chart["x"])
+    kept, ruled = find(browser, ".chart rect.feasible"), find(browser, ".chart rect.ruled")
+    assert len(kept) == len(ruled) == 1
+    edge = float(ruled[0].get_attribute("x")) + float(ruled[0].get_attribute("width"))
+    assert float(kept[0].get_attribute("x")) == pytest.approx(edge)
+    star = find(browser, ".star")[0].rect
+    assert star["x"] + star["width"] / 2 == pytest.approx(kept[0].rect["x"], abs=1.5)
+    assert kept[0].rect["y"] <= star["y"] + star["height"] / 2 <= kept[0].rect["y"] + kept[0].rect["height"]
+    assert "capacity" not in browser.find_element("id", "recommendation").text
+    assert browser.get_log("browser") == []
+
+
+def test_a_page_of_long_names_is_no_wider_than_a_telephone(browser: Any, tmp_path: Path):
+    """Names without a place to break, in the title, the tables and the drawings."""
+    path = hostile_network(tmp_path)
+    content = json.loads(path.read_text()) | {"name": "n" * 120}
+    for node in content["nodes"]:
+        node["name"], node["inputs"] = node["name"] + "l" * 100, [each + "l" * 100 for each in node["inputs"]]
+    path.write_text(json.dumps(content))
+    asked = ("--range", "1KB:8KB:1KB", "-o", str(tmp_path / "run"))
+    assert main(["explore", str(path), *asked]) == 0
+    assert main(["report", str(tmp_path / "run")]) == 0
+    size = {"width": 400, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    try:
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+        browser.get((tmp_path / "run" / "report.html").as_uri())
+        assert browser.execute_script("return document.documentElement.scrollWidth") <= 400
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
 def test_two_buffers_have_a_map_of_their_sizes(browser: Any, tmp_path: Path):
-    """A field for each pair, blue within 3 %; pointing says both sizes, a click opens the plan."""
+    """A field for each pair, rose within 3 %; pointing says both sizes, a click opens the plan."""
     ranges = ("--range", "256KB:1024KB:256KB", "--range", "144KB:576KB:144KB")
     assert main(["explore", "vgg16", "--separate", *ranges, "-o", str(tmp_path)]) == 0
     report.write(tmp_path)
@@ -274,6 +326,9 @@ def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
     assert main(["pareto", "vgg16", "--samples", "1000", "--keep", "none", "-o", str(tmp_path)]) == 0
     browser.get(report.write(tmp_path).as_uri())
     chart = browser.find_element("class name", "chart")
+    pick = browser.find_element("id", "said").text.split("Build ")[1].split(":")[0]
+    assert pick == browser.find_element("id", "plan-title").text  # and nobody asked for this alpha
+    assert browser.find_element("id", "reset").text == "Where it began"
     for number in (1, 2):
         chart.send_keys(RIGHT)
         lines = browser.find_element("id", "tip").text.splitlines()
@@ -295,7 +350,7 @@ def test_print_has_the_colours_of_light_screens(page: Any):
         "const c = getComputedStyle(document.documentElement); return arguments[0].map(n => c.getPropertyValue(n))"
     )
     names = ["--within1", "--within3", "--open", "--weights", "--main", "--side", "--kept", "--dram", "--compute"]
-    names += ["--crossbar", "--leakage", "--pick", "--paper"]
+    names += ["--crossbar", "--leakage", "--pick", "--paper", "--feasible", "--global"]
     try:
         found = []
         for media, scheme in (("print", "dark"), ("print", "light"), ("screen", "light")):

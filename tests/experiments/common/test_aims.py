@@ -17,7 +17,7 @@ from experiments.beyond import pareto
 from experiments.common import aims, command, drawing
 from experiments.common.experiment import Experiment
 from experiments.paper import alpha_sweep, coexploration_shared, fusion_depth
-from tests.helpers.command_line import ROOT, in_this_process
+from tests.helpers.command_line import ROOT, answer, cocco, in_this_process
 from tests.helpers.tiny_network import write_tiny
 
 SCRIPTS = sorted(
@@ -59,7 +59,7 @@ def test_an_experiment_is_aimed_from_the_shell_as_in_run(network: str, tmp_path:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--samples", "9"], "fusion_depth has no samples to choose; it takes networks, cores, batch"),
+        (["--samples", "9"], "fusion_depth has no samples to choose; it takes networks, cores, batch, hardware"),
         (["--networks", "vgg61"], "unknown network 'vgg61'; did you mean 'vgg16'"),
         (["--cores", "0"], "--cores: must be a whole number from 1"),
         (["--cores", "2", "2"], "cores must name each value once; got 2 2"),
@@ -99,6 +99,34 @@ def test_every_script_says_what_it_takes_and_has_it_as_settings_or_axes(name: st
     assert set(experiment.quick) <= set(experiment.full)
     if name not in ("mapping_quality", "language_models", "allocation_time", "learned_backtracking"):
         assert "networks" in experiment.taken
+
+
+CHIP = "technology:\n  dram_pj_per_byte: 40\n  pe_rows: 8\ncores: 2\nshared_buffer: 1MB\n"
+
+
+@pytest.mark.parametrize("keep", ["auto", "none"])
+@pytest.mark.parametrize("metric", ["energy", "ema"])
+def test_alpha_sweep_of_one_s_own_chip_is_what_explore_says(keep: str, metric: str, network: str, tmp_path: Path):
+    """To the byte: the memory and the cost, with the same hardware, candidates and kept tensors."""
+    chip, sizes, alphas = tmp_path / "chip.yaml", "1KB:16KB:1KB", ["0.001", "0.01"]
+    chip.write_text(CHIP)
+    asked = {"hardware": [str(chip)], "range": [sizes], "keep": [keep], "metric": [metric]}
+    table = alpha_sweep.run(tmp_path / "out", networks=[network], samples=200, alphas=[0.001, 0.01], **asked)
+    assert list(table["hardware_file"]) == [str(chip)] * 2
+    for alpha, row in zip(alphas, table.to_dict("records")):
+        words = ["--hardware", chip, "--range", sizes, "--keep", keep, "--metric", metric, "--samples", 200]
+        found = answer(cocco("explore", network, *words, "--alpha", alpha, "--json"))
+        assert (row["cost"], row["shared_kb"]) == (found["cost"], found["shared_buffer_bytes"] // 1024)
+        assert row["energy_pj" if metric == "energy" else "ema_bytes"] in found["totals"].values()
+    (picture,) = [axes.get_ylabel() for axes in alpha_sweep.EXPERIMENT.picture(table).axes[:1]]
+    assert picture.startswith(metric)
+
+
+def test_hardware_that_is_malformed_is_one_line(tmp_path: Path):
+    (tmp_path / "chip.yaml").write_text("technology:\n  dram_pj_per_bite: 40\n")
+    words = ("--hardware", str(tmp_path / "chip.yaml"))
+    finished = in_this_process(partial(command.main, fusion_depth.EXPERIMENT), *words, folder=tmp_path)
+    assert finished.returncode == 2 and "dram_pj_per_bite" in finished.stderr
 
 
 def test_a_file_that_changed_is_computed_anew(tmp_path: Path):

@@ -2,7 +2,7 @@
 const NEAR = 26;  // pixels
 const PROVED = 1e-9;  // relative, as in chart.py
 
-function memories(chart, choose) {
+function memories(chart, choose, follow) {
   const section = document.getElementById("memories"), holder = section.querySelector(".chart");
   const tip = document.getElementById("tip"), input = document.getElementById("alpha"), said = document.getElementById("said");
   if (!chart.slider) chart.grid = null;  // without alpha there is no cost
@@ -75,6 +75,7 @@ function memories(chart, choose) {
       viewBox: `${box.left} ${box.top} ${box.right - box.left} ${box.bottom - box.top}`});
     const found = best(), under = clipped();
     if (found && chart.banded) bands(under, x, box, found.cost);
+    if (chart.limits.length) kept(under, k, x, y, box, X, Y);
     axisUp(svg, y, box, title);
     axisAcross(svg, x, box, `${chart.across.title} (${chart.across.unit})`);
     const inside = clipped();  // over the lines of the axes
@@ -137,6 +138,15 @@ function memories(chart, choose) {
     }
   }
 
+  // Where the limits of this drawing are kept, and the sizes at which nothing keeps them.
+  function kept(svg, k, x, y, box, X, Y) {
+    const most = axis => Math.min(...chart.limits.filter(each => each.axis === axis).map(each => each.value));
+    const from = chart.ruled_out === null ? box.left : Math.min(box.right, Math.max(box.left, x(chart.ruled_out * X)));
+    const to = most(-1) < Infinity ? x(most(-1) * X) : box.right, top = most(k) < Infinity ? y(most(k) * Y) : box.top;
+    if (to > from) put(svg, "rect", {class: "feasible", x: from, width: to - from, y: top, height: box.bottom - top});
+    if (from > box.left) put(svg, "rect", {class: "ruled", x: box.left, width: from - box.left, y: box.top, height: box.bottom - box.top});
+  }
+
   // Above the lower stairs, which are proved, and below the upper ones, which are plans, nobody knows.
   function unknown(svg, x, y, box, X, Y) {
     let low = Infinity, up = Infinity, top = `M${x(chart.x[0] * X)},${box.top}`, under = [];
@@ -194,7 +204,7 @@ function memories(chart, choose) {
       ["equal", "costs as much as the cheapest", "line"], ["pick", "the cheapest at this worth", "dot"],
       ["within1", "at most 1 % more", "box"], ["within3", "at most 3 % more", "box"], ["open", "open: not known whether at most 3 % more", "box"],
       ["within10", "at most 10 % more", "box"], ["more", "more than 3 % more, proved", "box"], ["beyond", "more than 10 % more, proved", "box"],
-      ["limit", "a limit", "line"],
+      ["limit", "a limit", "line"], ["feasible", "within the limits", "box"], ["ruled", "nothing keeps the limits at this size, proved", "box"],
     ];
     if (chart.overlay) list.push(["other-dot", `${chart.overlay.title}: a plan`, "box"], ["other-star", `${chart.overlay.title}: its recommendation`, "star"]);
     const named = list.map(([name, words, kind]) => [name, chart.words[name] ?? words, kind]);
@@ -223,7 +233,8 @@ function memories(chart, choose) {
       }
     }
     const near = chart.banded ? (others.length ? `; at most 1 % more: ${spans(others.concat(i))}` : "; no other size known within 1 %") : "";
-    said.textContent = `${worth}. Build ${chart.names[i]}: ${unit.title} ${shown(first[i] * unit.scale)} ${unit.unit} (${sure})${near}.`;
+    const plan = chart.plan[i] === null && chart.plan.some(each => each !== null) ? " Its plan is not on this page: the one below is that of another size." : "";
+    said.textContent = `${worth}. Build ${chart.names[i]}: ${unit.title} ${shown(first[i] * unit.scale)} ${unit.unit} (${sure})${near}.${plan}`;
     input.setAttribute("aria-valuetext", said.textContent);
   }
 
@@ -298,12 +309,15 @@ function memories(chart, choose) {
     const move = () => {
       alpha = chart.slider.alpha * (Number(input.value) === 0 ? 1 : 10 ** Number(input.value));
       draw();
+      follow(chart.plan[best().pick] ?? null);
     };
+    if (!chart.slider.is_asked) document.getElementById("reset").textContent = "Where it began";
     input.addEventListener("input", move);
     document.getElementById("reset").addEventListener("click", () => { input.value = 0; move(); });
   }
   onWidth(holder, draw);
   draw();
+  if (alpha !== null) follow(chart.plan[best().pick] ?? null);
   return left => {  // draws without these points
     off = left;
     point(-1);

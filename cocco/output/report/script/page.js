@@ -101,15 +101,17 @@ function choices(lists, table) {
 }
 
 document.querySelectorAll("table").forEach(sortable);
-const without = data.chart && memories(data.chart, at => {
-  if (data.all) return;
-  choose(at);
-  document.getElementById("plan-heading").scrollIntoView({block: "start"});
-});
 if (data.all) data.choices.forEach((_, at) => open(at));  // two runs beside each other
 else if (data.choices.length) {
   choose(data.shown);
   document.getElementById("plans").addEventListener("change", event => choose(Number(event.target.value)));
 }
+const without = data.chart && memories(data.chart, at => {
+  if (data.all) return;
+  choose(at);
+  document.getElementById("plan-heading").scrollIntoView({block: "start"});
+}, at => {  // the plan of what the slider chooses
+  if (!data.all && at !== null) choose(at);
+});
 const lists = [...document.querySelectorAll("#choices select")];
 if (lists.length) choices(lists, document.querySelector("table.machines"));

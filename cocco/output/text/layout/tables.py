@@ -25,7 +25,8 @@ FORMATS = ("table", "csv", "markdown")
 def wrapped(text: str) -> str:
     """Return the text with its long sentences wrapped at the width of the terminal, 80 columns where there is none.
 
-    What is said of a name goes on below its beginning. Rows of tables and commands stay as they are.
+    What is said of a name goes on below its beginning. Rows of tables, commands, and lines of a hardware file stay as
+    they are.
 
     Examples
     --------
@@ -38,7 +39,7 @@ def wrapped(text: str) -> str:
 
 
 def _line_wrapped(line: str, most: int) -> str:
-    if len(line) <= most or COMMAND.match(line):
+    if len(line) <= most or COMMAND.match(line) or line.startswith("# ") or "  # " in line:
         return line
     gaps = list(GAP.finditer(line))
     if len(gaps) > 1:
