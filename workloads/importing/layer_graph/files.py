@@ -33,7 +33,8 @@ kernel, stride and padding along time. Its maps are the frames one below the oth
 Language models (workloads/network/layers/types.py):
 
     matmul                    a third input: rows below those of the second, a cache and then new rows; operand_heads
-                              where the second operand has fewer heads than the first, each for several of them
+                              where the second operand has fewer heads than the first, each for several of them, or
+                              more: those of all blocks of positions (windows), a multiple
     input                     cache: true of the rows of earlier positions, of which each sample has its own
     appended: true            rows of this output are appended to a cache: they go to DRAM, whoever reads them
     experts: [n, k]           of an fc: n experts, k for each token; as many are loaded as all tokens of the batch are
