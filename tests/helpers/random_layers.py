@@ -117,11 +117,11 @@ def random_norm(rng: random.Random) -> Network:
     return Network("one", (Tensor("x", height, width, channels),), (layer,))
 
 
-def random_pool(rng: random.Random) -> Network:
-    """Return a network of one pool, resize or slice whose windows may share rows."""
+def random_pool(rng: random.Random, least: int = 1) -> Network:
+    """Return a network of one pool, resize or slice; least: rows of its result, and of its windows."""
     while True:
         found = rng.choice((_apart, _spread))(rng)
-        if found is not None and not found[1].has_weights:
+        if found is not None and not found[1].has_weights and min(found[1].height, found[1].kernel[0]) >= least:
             return Network("one", tuple(dict.fromkeys(found[0])), (found[1],))
 
 

@@ -73,6 +73,15 @@ def _between(make: Callable[[random.Random], Network]) -> Callable[[random.Rando
     return drawn
 
 
+def _pooled(rng: random.Random) -> Run:
+    """Return a pool beside about as many bytes as an input row and the output rows that it reaches take."""
+    network = random_pool(rng, 2)
+    (layer,), (height, width) = network.layers, (network.inputs[0].height, network.inputs[0].width)
+    room = 8 * width + 32 * layer.width * min(layer.height, height, 1 + layer.reach[0] // layer.stride[0])
+    chip = Accelerator(shared_buffer=room * rng.choice((1, 1, 2)) + 8, batch=rng.choice((1, 1, 2, 3)))
+    return network, replace(Partition.layerwise(network), metric="ema"), chip
+
+
 def _pointwise(name: str, like: Tensor | Layer, channels: int, source: str = "") -> Layer:
     return Layer(name, "conv", (source or f"{name}_in",), like.height, like.width, channels, like.channels)
 
@@ -107,7 +116,7 @@ def _layer(make: Callable[[random.Random], Network]) -> Callable[[int], Run]:
 DRAWN: dict[str, Callable[[int], Run]] = {
     "layers": _layer(random_layer),
     "squares": _layer(random_square),
-    "pools": _in_order("RS", lambda rng: one_layer(random_pool(rng), rng, 4, 10)),
+    "pools": _in_order("RS", _pooled),
     "norms": _in_order("TCC", lambda rng: one_layer(random_norm(rng), rng, 4, 10)),
     "pools between": _in_order("RS", _between(random_pool)),
     "norms between": _in_order("TCC", _between(random_norm)),

@@ -175,7 +175,7 @@ LIES: dict[str, tuple[Run, Lie, str]] = {
     "sums begin anew with each row": (
         random_program("pools", 0),
         text("rows.c", r"if \(sums\[i\]->row_at\[output\] < 0\)", "if (true)"),
-        "room",
+        OUTPUT,
     ),
     "only the experts that take part come": (
         random_program("experts", 22),
