@@ -25,7 +25,7 @@ if [ ! -e "$work/setup.py" ]; then
 fi
 cd "$work"
 if [ ! -e built ]; then
-    sed -i 's/-O3/-O1/' setup.py
+    sed -i 's/"-O2", "-g0"/"-O1"/' setup.py
     sed -i '1s/boundscheck=False/boundscheck=True, show_performance_hints=False/; 1s/initializedcheck=False/initializedcheck=True/' \
         cocco/search/kernel/*.pyx cocco/allocation/compiled/*.pyx
     CFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -g1 -w" \

@@ -52,6 +52,7 @@ _BUILT_IN = {
     "bert_base": "encoders",
     "whisper_tiny": "encoders",
 }
+GROUP = "cocco.networks"  #: entry points of other packages: functions that return a Network, by its name
 #: the networks of Cocco's evaluation (Sec. 5.1.1), for experiments, benchmarks and tests about that paper
 PAPER_NETWORKS = tuple(_BUILT_IN)[:9]
 #: built-in networks with windows over time: whole-tensor scheduling takes them, the simulator gives them no price
@@ -83,8 +84,9 @@ def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", 
     Parameters
     ----------
     name_or_path : str or PathLike
-        One of `names()`, or a path: what ends in .json or .onnx or has a path separator in it. Or model.py:make_model:
-        a torch.nn.Module that a file of yours has, or a function in it that makes one; the file is imported.
+        One of `names()`, or of the entry points "cocco.networks" of installed packages, or a path: what ends in .json
+        or .onnx or has a path separator in it. Or model.py:make_model: a torch.nn.Module that a file of yours has, or a
+        function in it that makes one; the file is imported.
     attention : {"layers", "blocks"}
         As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
@@ -125,13 +127,19 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
     if not isinstance(source, str):
         raise NetworkError(f"a network is named by {shown(name_or_path)}; it must be a name or a path")
     if source in _BUILT_IN:
-        return _build(source, options)
+        return _build(source, getattr(import_module(f"workloads.zoo.{_BUILT_IN[source]}"), source), options)
     if source.lower().endswith(".onnx"):
         return _read_onnx(source, options)
     if is_python(source):
         return _read_python(source, options)
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     if not source.lower().endswith(".json") and not any(separator in source for separator in separators):
+        from importlib.metadata import entry_points  # only for a name that is not built in: it reads every package
+
+        for each in entry_points(group=GROUP, name=source):
+            network = _build(source, each.load(), options)
+            check_network(network)
+            return network
         close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise NetworkError(
@@ -268,10 +276,9 @@ def _read_onnx(path: str, options: dict[str, Any]) -> Network:
     return read(path, **options)
 
 
-def _build(name: str, options: dict[str, Any]) -> Network:
+def _build(name: str, build: Callable[..., Network], options: dict[str, Any]) -> Network:
     from inspect import signature
 
-    build: Callable[..., Network] = getattr(import_module(f"workloads.zoo.{_BUILT_IN[name]}"), name)
     known = signature(build).parameters
     for option in options:
         if option not in known:

@@ -72,7 +72,8 @@ def partition(
         "none" (the paper: every tensor between subgraphs goes through DRAM) or "auto": whole tensors stay on chip from
         one subgraph to a later one where that is cheaper. The methods "auto" and "exact" then first search all
         partitions, orders and intervals, which is a proof where it finishes; the other methods never end worse than
-        with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) "none".
+        with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) "none". A fair comparison with
+        the paper, or with a heuristic that keeps nothing on chip, asks for "none".
     slack
         How much of the metric may be given for less energy, as a share: 0.005 asks for the least energy among plans
         within 0.5 % of the best (`Result.second`). With 0, the default, it decides among plans that are as good.

@@ -60,3 +60,34 @@ def test_importing_workloads_loads_nothing_heavy():
     code = "import sys, workloads; print(sorted({'networkx', 'yaml', 'numpy', 'pandas', 'deap'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+PACKAGE = """
+from workloads import Builder
+
+def my_net(width=16):
+    b = Builder("my_net")
+    b.conv("only", b.input("x", 8, 8, 8), width, 1)
+    return b.build()
+
+def my_mistake():
+    return "a name"
+"""
+
+
+def test_networks_of_other_packages_have_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """By the entry points of what is installed; a built-in name stays what it is."""
+    (tmp_path / "my_package.py").write_text(PACKAGE)
+    info = tmp_path / "my_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
+    points = [f"{name} = my_package:{made}" for name, made in
+              (("my_net", "my_net"), ("my_mistake", "my_mistake"), ("vgg16", "my_net"))]  # fmt: skip
+    (info / "entry_points.txt").write_text("[cocco.networks]\n" + "\n".join(points) + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert workloads.load("my_net", width=32).weight_bytes == 8 * 32
+    assert workloads.load("vgg16").name == "vgg16"
+    with pytest.raises(NetworkError, match="network 'my_net' has no option 'depth'; it has width"):
+        workloads.load("my_net", depth=1)
+    with pytest.raises(TypeError, match="network"):
+        workloads.load("my_mistake")

@@ -105,6 +105,9 @@ def _run(folder: Path) -> Explored:
     return found
 
 
+OTHER = "of other networks"  #: in place of a change in percent
+
+
 def names_of(first: Explored, second: Explored) -> tuple[str, str]:
     """Return the names of the folders, or their paths where these are the same."""
     names = first.folder.name, second.folder.name
@@ -122,20 +125,27 @@ def _answers(first: Explored, second: Explored) -> Iterator[Row]:
     if any(run.accelerator is None for run in runs):
         return
     one, two = (_asked(run) | {"count": getattr(run, "count", None)} for run in runs)
-    yield _numbers("cost", [run.cost or 0.0 for run in runs], PLAIN, one == two)
+    of = "" if [net.name for net in first.networks] == [net.name for net in second.networks] else OTHER
+    yield _numbers(
+        "cost", [run.cost or 0.0 for run in runs], PLAIN, of or ("" if one == two else "different questions")
+    )
     bounds = ["none known" if run.lower_bound is None else f"{run.lower_bound:,.0f}" for run in runs]
     yield "no answer costs less than", bounds[0], bounds[1], ""
-    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], ENERGY)
-    yield _numbers("off-chip traffic", [_total(run, "ema_bytes") for run in runs], TRAFFIC)
+    yield _numbers("energy", [_total(run, "energy_pj") for run in runs], ENERGY, of)
+    moved = [_total(run, "ema_bytes") for run in runs]
+    yield _numbers("off-chip traffic", moved, TRAFFIC, of)
+    least = [sum(net.weight * (net.any_schedule_bound_bytes or 0) for net in run.networks) for run in runs]
+    if all(least):
+        yield _row("over the least of any schedule", *(f"{a / b:.3f} times" for a, b in zip(moved, least)))
     machines = [run.accelerator for run in runs if run.accelerator is not None]
     at_1_ghz = [_total(run, "latency_cycles") / each.technology.clock_ghz for run, each in zip(runs, machines)]
-    yield _numbers("latency", at_1_ghz, TIME)
+    yield _numbers("latency", at_1_ghz, TIME, of)
     yield _numbers("buffer area", [each.area_mm2 for each in machines], AREA)
     if isinstance(first, ChipsRun):
         yield _numbers("chip area", [each.chip_area.total for each in machines], AREA)
     counts = [sum(len(net.subgraphs) for net in run.networks) for run in runs]
-    yield _numbers("subgraphs", counts, PLAIN)
-    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], PLAIN)
+    yield _numbers("subgraphs", counts, PLAIN, of)
+    yield _numbers("tensors kept", [sum(len(net.keep) for net in run.networks) for run in runs], PLAIN, of)
 
 
 def _chip(run: ChipsRun) -> str:
@@ -177,8 +187,9 @@ def _row(name: str, one: str, two: str) -> Row:
     return name, one, two, "the same" if one == two else ""
 
 
-def _numbers(name: str, values: Sequence[float], shown: Quantity, is_comparable: bool = True) -> Row:
-    change = _change(*values) if is_comparable else "different questions"
+def _numbers(name: str, values: Sequence[float], shown: Quantity, instead: str = "") -> Row:
+    """Return a row with the change in percent, or what is said instead where that means nothing."""
+    change = instead or _change(*values)
     one, two = shown.texts(values)
     return name, one.rstrip(), two.rstrip(), change
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cocco.output.report import read_pair
 from tests.helpers.command_line import assert_malformed, cocco
 from tests.helpers.pages import Page, data_of
 
@@ -60,3 +61,16 @@ def test_each_comparison_has_a_page_of_its_own(runs: tuple[Path, Path], tmp_path
 def test_a_pair_needs_two_runs_of_explore(runs: tuple[Path, Path], tmp_path: Path):
     assert_malformed(cocco("report", runs[0], tmp_path), ["result.json", "No such file"])
     assert_malformed(cocco("report", runs[0], ""), ["OTHER is empty"])
+
+
+def test_runs_of_different_networks_are_compared_in_what_can_be(runs: tuple[Path, Path], tmp_path: Path):
+    """Their energies are no change of each other; how far each is above what any schedule moves can be compared."""
+    words = ("googlenet", "--shared", "--samples", 200, "--method", "ga", "--keep", "none", "-o", tmp_path / "other")
+    assert cocco("explore", *words).returncode == 0
+    rows = {row[0]: row[1:] for row in read_pair(runs[0], tmp_path / "other").answers}
+    results = [json.loads((folder / "result.json").read_text())["result"] for folder in (runs[0], tmp_path / "other")]
+    for name in ("cost", "energy", "off-chip traffic", "latency", "subgraphs"):
+        assert rows[name][2] == "of other networks"
+    assert rows["buffer area"][2].endswith("%")
+    times = [each["totals"]["ema_bytes"] / each["any_schedule_bound_bytes"] for each in results]
+    assert rows["over the least of any schedule"][:2] == tuple(f"{each:.3f} times" for each in times)
