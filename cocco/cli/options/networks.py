@@ -26,6 +26,7 @@ STEP_OPTIONS = (
     "layers",
     "chips",
     "prefix",
+    "experts",
     "attention",
 )  #: options of networks: all but the last of language models
 

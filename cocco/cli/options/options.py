@@ -81,6 +81,11 @@ def add_language(parser: Parser) -> None:
         "--prefix", type=values.count, metavar="N",
         help="of several sequences: the first N tokens in the cache are the same, and read once for all",
     )  # fmt: skip
+    group.add_argument(
+        "--experts", type=values.count, metavar="N",
+        help="experts of a layer that are in use, and loaded, by all tokens; default: as expected if tokens are routed "
+        "uniformly",
+    )  # fmt: skip
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     group.add_argument(
         "--chips", type=values.count, metavar="N",
