@@ -92,6 +92,11 @@ def add_language(parser: Parser) -> None:
         help="the share of one of N chips, each with so much of the heads and columns of every layer; what they add up "
         "crosses the link between them",
     )  # fmt: skip
+    group.add_argument(
+        "--parallel", choices=("heads", "layers"), default="heads",
+        help="layers: a pipeline of --chips instead, each with layers that follow each other; explore takes all stages",
+    )  # fmt: skip
+    group.add_argument("--stage", type=values.count, metavar="N", help="of a pipeline the chip with this stage alone")
     parser.add_argument(
         "--attention", choices=("layers", "blocks"),
         help="attention of any network: layers (default): scores, softmax and context; blocks: one layer, which passes "
