@@ -40,6 +40,7 @@ MEASURED = {
     "GDDR6X (RTX 4090)": (1008, 72, (40, 64), "fp16", 54.34, 9056.26),
 }
 MEASURED_LENGTH = 1024
+IN_MEMORIES = (2, 8, 32)  #: MB of one buffer: of a chip with 100 GB/s and 16,384 MACs, 8-bit numbers
 LENGTH, KILOBYTES = 2048, (16, 64, 256, 512, 1024, 2048, 4096, 8192)  #: of attention alone: tokens, one buffer
 
 
@@ -129,6 +130,29 @@ def beside_measured() -> str:
     return markdown(heads, rows)
 
 
+def in_memories() -> str:
+    """Return the time to the first token and tokens per second of Llama 3 8B in three memories, and their bounds."""
+    technology, rows = Technology(dram_channels=1, channel_gb_per_s=100, pe_rows=16, pe_columns=16), []
+    for size in IN_MEMORIES:
+        row = [f"{size} MB"]
+        for options in ({"length": 2048}, {"phase": "decode", "past": 4096}):
+            step = workloads.load("llama3_8b", layers=1, **options)
+            found = cocco.partition(step, Accelerator(shared_buffer=size * MiB, technology=technology),
+                                    metric="latency-sum").evaluation  # fmt: skip
+            assert found.serving is not None, "it is a language model"
+            whole = found.serving.whole
+            least = max(whole.compute_seconds, whole.least_dram_seconds)
+            speeds = whole.seconds, least
+            said = [f"{each:.2f} s" for each in speeds] if whole.is_prompt else [f"{1 / each:.2f}" for each in speeds]
+            row += [f"{found.ema_bytes / 1e6:,.0f}", f"{said[0]} ({whole.bound})", said[1]]
+        rows.append(row)
+    heads = [
+        "one buffer", "prompt: MB of a layer", "first token of 2,048", "at least",
+        "decode: MB of a layer", "tokens/s at 4,096", "at most",
+    ]  # fmt: skip
+    return markdown(heads, rows)
+
+
 def least_traffic(name: str, kilobytes: int, groups_apart: bool, attention: str, sum_bits: int = 32) -> int:
     """Return the least bytes across DRAM of the attention of one layer, LENGTH tokens: proved, executed."""
     model = DECODERS[name].decoder.layers[0].mixer
@@ -204,6 +228,7 @@ TABLES = (
     attention_traffic,
     beside_accelforge,
     beside_measured,
+    in_memories,
     prefill_energy,
     decode_energy,
 )

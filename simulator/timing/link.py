@@ -3,7 +3,8 @@
 Chips stand in a ring. To add up a map, each passes on all parts of it but one as partial sums, and then as many as
 results (all-reduce: Patarasuk and Yuan, 2009, Sec. 3); to gather columns, it passes on those of all chips but one.
 Partial sums have the bits of sums, results those of the map, so that nothing is rounded before it is added up; where
-both are of one width, that is 2 (N - 1) / N of the map. As much enters each chip at once.
+both are of one width, that is 2 (N - 1) / N of the map. As much enters each chip at once. In a pipeline a
+chip sends the rows that its last layer makes to the next one.
 """
 
 from __future__ import annotations
@@ -27,10 +28,12 @@ def link_bytes(network: Network) -> int:
     """
     chips, total = chips_of(network), 0
     for note in network.notes:
-        if note.how in ("all-reduce", "all-gather"):
+        if note.how in ("all-reduce", "all-gather", "send"):
             layer = network.layers[network.index[note.node]]
             if note.how == "all-gather":
                 total += (chips - 1) * layer.size_bytes
+            elif note.how == "send":
+                total += layer.size_bytes
             else:
                 sums = -(-layer.elements * layer.bits.sums // 8)
                 total += -(-(chips - 1) * (sums + layer.size_bytes) // chips)

@@ -53,6 +53,7 @@ class Serving:
     dram_bytes: int = 0  #: that cross between DRAM and chip
     link_bytes: int = 0  #: that leave one chip for others, and as many enter it
     link_seconds: float = 0.0
+    interval_seconds: float | None = None  #: between two steps of a pipeline of chips with as many of them under way
 
     @property
     def tokens_per_s(self) -> float:
@@ -88,6 +89,17 @@ class Serving:
         last, summed = chunks[-1], {name: sum(getattr(each, name) for each in chunks) for name in GROWING}
         kept = {name: max(getattr(each, name) for each in chunks) for name in ("cache_bytes", "weight_bytes")}
         return replace(last, new_tokens=sum(each.new_tokens for each in chunks), **summed | kept)
+
+    @staticmethod
+    def in_pipeline(stages: Sequence[Serving]) -> Serving:
+        """Return the same for chips that each have some of the layers: a step passes through all of them.
+
+        With as many steps under way as there are chips, those of different sequences, one ends whenever the slowest
+        stage does.
+        """
+        summed = {name: sum(getattr(each, name) for each in stages) for name in GROWING}
+        sent, slowest = (max(getattr(each, name) for each in stages) for name in ("link_bytes", "seconds"))
+        return replace(stages[-1], chips=len(stages), interval_seconds=slowest, **summed | {"link_bytes": sent})
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data, with the figures of the whole model where the step is a part of it."""

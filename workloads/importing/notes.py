@@ -33,6 +33,8 @@ HOW = {
     "chunk": "rows of a prompt, after so many of it that are in the cache",
     "part": "the first layers of a language model, which has them so often; its norm and head are left out",
     "chips": "so many of them, each with a share of heads and columns: this network is the share of one",
+    "stage": "of a pipeline of chips, each with layers that follow each other: this network is one of them",
+    "send": "goes to the chip with the layers behind it",
     "all-reduce": "what they read, but the last operand of a sum, is a partial sum, which all chips add up",
     "all-gather": "each chip has so many columns of it, and gets those of the others",
     "advice": "what may be meant instead",

@@ -23,7 +23,7 @@ Masks = Literal["none", "model"]  #: attention in full, or by the causal mask an
 MAX_LENGTH = 2**20  #: of a sequence, past and new tokens; our choice: that of a map's rows
 LENGTH, PAST = 512, 1024  #: of prefill, and before a decode step, unless told; our choice
 MAX_CHIPS = 2**10  #: our choice, far above any
-OPTIONS = ("phase", "length", "past", "layers", "masks", "chips", "prefix", "experts")
+OPTIONS = ("phase", "length", "past", "layers", "masks", "chips", "stage", "prefix", "experts")
 
 
 def step(
@@ -34,17 +34,18 @@ def step(
     past: int | Sequence[int] | None = None,
     layers: int | None = None,
     chips: int | None = None,
+    stage: int | None = None,
     prefix: int | None = None,
     experts: int | None = None,
     masks: Masks = "none",
 ) -> Network:
     """Return a step of a model.
 
-    past: of several sequences, in decode: each has its own cache, and weights are loaded once for all.
-    layers: the first so many alone, without norm and head at the end. chips: the share of one of so many (see
-    tensor_parallel.py). prefix: how many first rows of the cache several sequences share, read once for all. experts:
-    how many of a layer are in use, as expected unless told. masks: whether a token's scores are those of the tokens
-    that it sees, or all of them.
+    past: of several sequences, in decode: each has its own cache, and weights are loaded once for all; prefix: how many
+    first rows they share. layers: the first so many alone, without norm and head at the end. chips: the share of one of
+    so many (tensor_parallel.py); stage: of a pipeline of so many the chip with this stage, layers that follow each
+    other. experts: how many of a layer are in use, as expected unless told. masks: whether a token's scores are those
+    of the tokens that it sees, or all of them.
     """
     if masks not in get_args(Masks):
         raise NetworkError(f"network {name!r} has masks {shown(masks)}; it must be {' or '.join(get_args(Masks))}")
@@ -63,25 +64,32 @@ def step(
     count = option(name, "layers", layers, 1, len(model.layers), len(model.layers))
     several = "-".join(map(str, given)) if past else None
     said = [phase] * is_decode + [f"{what}{value}" for what, value in (("length", length), ("past", several)) if value]
-    options = (("layers", layers), ("chips", chips), ("prefix", prefix), ("experts", experts))
+    options = (("layers", layers), ("chips", chips), ("stage", stage), ("prefix", prefix), ("experts", experts))
     said += [f"{what}{value}" for what, value in options if value is not None]
-    number = option(name, "chips", chips, 1, MAX_CHIPS, 1)
+    number = option(name, "chips", chips, 1, MAX_CHIPS if stage is None else count, 1)
+    first, last, sharing = 0, count, number
+    if stage is not None:
+        at = option(name, "stage", stage, 1, number, 1)
+        first, last, sharing = (at - 1) * count // number, at * count // number, 1
     try:
-        model = share_of(model, number)
+        model = share_of(model, sharing)
     except NetworkError as error:
         raise NetworkError(f"network {name!r} {error}") from None
     is_masked = masks == "model" and new > 1
     b = Builder("_".join([name, *said, *["masked"] * is_masked]))
     x = b.input("tokens", new * len(before), 1, model.width)
-    for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[:count], 1):
+    for i, (mixer, feed_forward, norms_after) in enumerate(_used(name, model, experts)[first:last], first + 1):
         x = b.decoder_layer(f"l{i}", x, mixer, feed_forward, before, norms_after, is_masked, shared)
-    if layers is None:
+    if layers is None and last == count:
         x = b.layernorm("norm", x)
         if is_decode:
             b.fc("head", x, model.vocabulary)
         else:
             b.conv("head", x, model.vocabulary, padding=(1 - new, 0, 0, 0))  # reads the last position only
-    network = replace(b.build().with_bits(model.bits), notes=_notes(model, layers, before, is_decode, number, shared))
+    notes = _notes(model, layers if stage is None else None, before, is_decode, sharing, shared)
+    if stage is not None:
+        notes += (Note("tokens", f"{stage} of {number}", "stage"), *([Note(x, "rows", "send")] * (last < count)))
+    network = replace(b.build().with_bits(model.bits), notes=notes)
     if model.expert_bits is None:
         return network
     return replace(network, layers=tuple(_few_bits(layer, model.expert_bits) for layer in network.layers))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cocco.cli.options import values
 from cocco.cli.options.hardware import flag
-from cocco.cli.options.networks import are_chunks
+from cocco.cli.options.networks import are_chunks, are_stages
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
     ANSWER,
@@ -173,13 +173,14 @@ def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], resul
     options, networks, folder = asked.options, asked.networks, asked.folder
     is_kept = any(plan.keep for plan in result.plans)
     servings = [serving for each in result.evaluations if (serving := each.serving)]
-    prompt = Serving.in_turn(servings) if servings and are_chunks(options) else None
+    joined = Serving.in_pipeline if are_stages(options) else Serving.in_turn if are_chunks(options) else None
+    together = joined(servings) if servings and joined else None
     maps = addresses.maps_of(networks, result) if result.plans and (options.addresses or is_kept) else []
 
     def content() -> dict[str, Any]:
         found = result.to_json() | {"verified": None}  # nothing was executed yet
-        if prompt is not None:
-            found["serving"] = prompt.to_json()
+        if together is not None:
+            found["serving"] = together.to_json()
         if paid:
             found["compromise"] = [each.to_json() for each in paid]
         return addresses.with_maps(found, maps)
@@ -187,8 +188,9 @@ def _shown(asked: Asked, settings: dict[str, Any], paid: list[Compromise], resul
     def text() -> str:
         shown = map_text if options.addresses else height_text
         parts = [explore_text(result, networks, paid), *map(shown, maps), *changes_text(result)]
-        if prompt is not None:
-            parts.append("\n".join(["All chunks:", *(f"  {name:<18}{text}" for name, text in serving_lines(prompt))]))
+        if together is not None:
+            lines = (f"  {name:<18}{text}" for name, text in serving_lines(together))
+            parts.append("\n".join(["All stages:" if are_stages(options) else "All chunks:", *lines]))
         return "\n\n".join(parts)
 
     def save(seconds: float, is_stopped: bool) -> list[Path]:

@@ -26,7 +26,9 @@ STEP_OPTIONS = (
     "layers",
     "masks",
     "chips",
+    "stage",
     "prefix",
+    "experts",
     "attention",
 )  #: options of networks: all but the last of language models
 
@@ -40,8 +42,13 @@ class Loaded(NamedTuple):
 
 
 def load_all(options: Namespace) -> list[Loaded]:
-    """Return the networks that a command line names; the chunks of a prompt are one each."""
+    """Return the networks that a command line names; chunks of a prompt, or stages, are one each."""
     return [each for name in options.networks for each in _several(name, options)]
+
+
+def are_stages(options: Namespace) -> bool:
+    """Whether all stages of a pipeline of chips are asked for."""
+    return options.parallel == "layers" and options.stage is None
 
 
 def are_chunks(options: Namespace) -> bool:
@@ -50,30 +57,40 @@ def are_chunks(options: Namespace) -> bool:
 
 
 def _several(name: str, options: Namespace) -> Iterator[Loaded]:
-    """Yield the network that a name means, or those of a prompt in chunks: all but the last without norm and head."""
+    """Yield the network that a name means, or the stages of a pipeline, or the chunks of a prompt.
+
+    All but the last chunk are without norm and head.
+    """
+    if are_stages(options):
+        if len(options.networks) > 1 or not options.chips or are_chunks(options):
+            raise UsageError("--parallel layers needs --chips, one network and one --past: its stages are networks")
+        for stage in range(1, options.chips + 1):
+            asked = Namespace(**vars(options) | {"stage": stage})
+            yield Loaded(load(name, asked), name, asked)
+        return
     if not are_chunks(options):
         yield Loaded(load(name, options), name, options)
         return
-    if len(options.networks) > 1:
-        raise UsageError(
-            f"--past {','.join(map(str, options.past))} not allowed with several networks: chunks are of one"
-        )
+    if len(options.networks) > 1 or options.stage is not None:
+        raise UsageError("several chunks of --past are those of one whole network; name it alone, without --stage")
     length, first = options.length or LENGTH, options.past[0]
     wanted = tuple(range(first, first + length * len(options.past), length))
     if options.past != wanted:
         said, rule = (",".join(map(str, each)) for each in (options.past, wanted))
         raise UsageError(f"--past {said}: chunks of {length} follow each other, as in --past {rule}")
-    asked = [Namespace(**vars(options) | {"past": past}) for past in options.past]
-    last = load(name, asked[-1])
+    steps = [Namespace(**vars(options) | {"past": past}) for past in options.past]
+    last = load(name, steps[-1])
     if options.layers is None:
         count = sum(layer.name.endswith("_norm1") for layer in last.layers)
-        asked[:-1] = [Namespace(**vars(each) | {"layers": count}) for each in asked[:-1]]
-    yield from (Loaded(load(name, each), name, each) for each in asked[:-1])
-    yield Loaded(last, name, asked[-1])
+        steps[:-1] = [Namespace(**vars(each) | {"layers": count}) for each in steps[:-1]]
+    yield from (Loaded(load(name, each), name, each) for each in steps[:-1])
+    yield Loaded(last, name, steps[-1])
 
 
 def load(name: str, options: Namespace) -> Network:
     """Return a network with the requested bits."""
+    if getattr(options, "parallel", None) == "layers" and options.stage is None:
+        raise UsageError("--parallel layers: explore takes all stages; name one with --stage, such as --stage 1")
     network, bits = _read(name, options), getattr(options, "bits", None)
     _say_attention(network, options)
     return network.retyped(bits) if bits else network

@@ -84,6 +84,11 @@ def add_language(parser: Parser) -> None:
         "--prefix", type=values.count, metavar="N",
         help="of several sequences: the first N tokens in the cache are the same, and read once for all",
     )  # fmt: skip
+    group.add_argument(
+        "--experts", type=values.count, metavar="N",
+        help="experts of a layer that are in use, and loaded, by all tokens; default: as expected if tokens are routed "
+        "uniformly",
+    )  # fmt: skip
     group.add_argument("--layers", type=values.count, metavar="N", help="the first N layers alone; default: all")
     group.add_argument(
         "--masks", choices=("none", "model"),
@@ -95,6 +100,11 @@ def add_language(parser: Parser) -> None:
         help="the share of one of N chips, each with so much of the heads and columns of every layer; what they add up "
         "crosses the link between them",
     )  # fmt: skip
+    group.add_argument(
+        "--parallel", choices=("heads", "layers"), default="heads",
+        help="layers: a pipeline of --chips instead, each with layers that follow each other; explore takes all stages",
+    )  # fmt: skip
+    group.add_argument("--stage", type=values.count, metavar="N", help="of a pipeline the chip with this stage alone")
     group = parser.add_argument_group(NETWORKS)
     group.add_argument(
         "--attention", choices=("layers", "blocks"),

@@ -62,11 +62,33 @@ def test_chunks_in_turn_by_hand():
     assert both.whole.seconds == pytest.approx(12 * both.seconds)
 
 
+def test_stages_of_a_pipeline(tmp_path):
+    """Two chips, a layer each; a row of 64 B crosses, at 0.001 GB/s in 64 us; the second one has the head too."""
+    (tmp_path / "config.json").write_text(json.dumps(TINY["grouped"]))
+    asked = ("explore", "config.json", "--phase", "decode", "--past", 8, "--chips", 2, "--parallel", "layers",
+             "--link", "0.001GB/s", "--range", "8KB:16KB:8KB", "--samples", 50)  # fmt: skip
+    found = answer(cocco(*asked, "-o", "run", "--json", folder=tmp_path))
+    stages, both = [each["serving"] for each in found["networks"]], found["serving"]
+    assert [each["link_bytes"] for each in stages] == [64, 0] and both["link_bytes"] == 64
+    assert both["seconds"] == pytest.approx(sum(each["seconds"] for each in stages)) and both["chips"] == 2
+    assert both["interval_seconds"] == max(each["seconds"] for each in stages)
+    assert both["link_seconds"] == pytest.approx(64e-6) and both["cache_bytes"] == 2 * 2 * 9 * 32
+    assert [each["network"][-6:] for each in found["networks"]] == ["stage1", "stage2"]
+    text = " ".join(cocco(*asked, "-o", "run", "--force", folder=tmp_path).stdout.split())
+    assert "All stages: tokens" in text and "tokens/s with 2 steps under way" in text
+    assert "--chips 2 --stage 2" in text and cocco("report", "run", folder=tmp_path).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
         (("explore", "gpt2", "--length", 16, "--past", "0,8"), ["chunks of 16 follow each other", "--past 0,16"]),
-        (("explore", "gpt2", "llama3_8b", "--past", "0,512"), ["several networks"]),
+        (("explore", "gpt2", "llama3_8b", "--past", "0,512"), ["chunks", "name it alone"]),
+        (("explore", "gpt2", "--past", "0,512", "--chips", 2, "--stage", 1), ["chunks", "without --stage"]),
+        (("explore", "gpt2", "--parallel", "layers"), ["--parallel layers needs --chips"]),
+        (("explore", "gpt2", "--parallel", "layers", "--chips", 13), ["chips 13", "from 1 to 12"]),
+        (("show", "gpt2", "--parallel", "layers", "--chips", 2), ["explore takes all stages", "--stage 1"]),
+        (("show", "gpt2", "--chips", 2, "--stage", 3), ["stage 3", "from 1 to 2"]),
         (("explore", "vgg16", "--past", "0,512"), ["vgg16", "no option 'past'"]),
         (("show", "gpt2", "--past", "0,512"), ["past (0, 512)", "chunks of a prompt for explore"]),
     ],

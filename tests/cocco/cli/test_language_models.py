@@ -62,6 +62,7 @@ def test_experts_of_a_batch_share_what_is_loaded():
     text = cocco("partition", *asked, "--batch", 4, "--metric", "ema").stdout
     assert "experts         6 of 8 in use, as 4 tokens of 2 each are expected to, routed uniformly (our choice)" in text
     assert "experts: 2 of 8 in use, as 1 token" in cocco("show", *asked[:7]).stdout
+    assert "experts: 5 of 8 in use, as given" in cocco("show", *asked[:7], "--experts", 5).stdout
 
 
 @pytest.mark.parametrize(
@@ -149,6 +150,7 @@ def test_the_share_of_a_chip_and_all_of_them(tmp_path):
         (("--bits", "weights=4,weights=8"), ["each kind once"]),
         (("--groups-apart", "--cores", "2"), ["groups_apart is for one core", "2"]),
         (("--past", "8", "--layers", "99"), ["layers 99"]),
+        (("--experts", "2"), ["no option 'experts'"]),
         (("--chips", "7"), ["12 heads", "7 chips do not divide"]),
         (("--chips", "0"), ["--chips", "from 1"]),
         (("--chips", "2", "--link", "0GB/s"), ["--link", "above 0", "'0GB/s'"]),

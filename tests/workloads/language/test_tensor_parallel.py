@@ -63,6 +63,23 @@ def test_partial_sums_add_up_to_what_one_chip_computes(seed):
         assert np.allclose(values["norm"], one["norm"], rtol=1e-9, atol=1e-9)  # on every chip
 
 
+@pytest.mark.parametrize("chips", [2, 3])
+def test_stages_of_a_pipeline_make_what_the_whole_model_makes(chips):
+    """Layers keep their names, so that weights and caches are those of the whole: 5 layers in 2 + 3, and 1 + 2 + 2."""
+    model = decoder_of(TINY["latent"] | {"num_hidden_layers": 5})
+    options = {"phase": "decode", "past": 4, "length": 2}
+    whole = step("m", model, **options)
+    inputs, weights = random_values(whole, np.random.default_rng(0))
+    made, rows = run_chips([whole], [inputs], [weights], 1)[0], inputs["tokens"]
+    stages = [step("m", model, **options, chips=chips, stage=stage) for stage in range(1, chips + 1)]
+    for stage in stages:
+        values = run_chips([stage], [inputs | {"tokens": rows}], [weights], 1)[0]
+        rows = values[stage.layers[-1].name]
+    assert np.allclose(rows, made["head"], rtol=1e-9, atol=1e-9)
+    assert sum(stage.weight_bytes for stage in stages) == whole.weight_bytes
+    assert [link_bytes(stage) for stage in stages] == [2 * 64] * (chips - 1) + [0]
+
+
 def test_what_is_not_added_up_is_seen():
     model = decoder_of(TINY["grouped"])
     whole, share = step("m", model, length=2), step("m", model, length=2, chips=2)

@@ -20,6 +20,7 @@ def serving_lines(serving: Serving | None) -> list[tuple[str, str]]:
         return []
     lines = [
         _speed(serving),
+        *([("pipeline", _flowing(serving))] if serving.interval_seconds else []),
         ("energy per token", ENERGY.text(serving.joules_per_token * PICO)),
         ("cache", _cache(serving)),
         *([("chips", _chips(serving))] if serving.chips > 1 else []),
@@ -54,9 +55,18 @@ def _cache(serving: Serving) -> str:
     return f"{size} at {at}" if serving.positions else size
 
 
+def _flowing(serving: Serving) -> str:
+    """Return how many tokens come in a second if there are as many steps under way as chips."""
+    assert serving.interval_seconds, "it is a pipeline"
+    tokens, time = serving.sequences * serving.new_tokens / serving.interval_seconds, serving.interval_seconds * NANO
+    return f"{_rate(tokens)} tokens/s with {serving.chips} steps under way, one each {TIME.text(time)}"
+
+
 def _chips(serving: Serving) -> str:
     """Return what each of several chips holds and sends, and what all take; the rest of the answer is of one."""
     each, all_of = (_held(serving, number) for number in (serving.chips, 1))
+    if serving.interval_seconds:  # whose stages differ
+        each = f"{each} in the mean"
     moved, energy = TRAFFIC.text(serving.dram_bytes), ENERGY.text(serving.joules * PICO)
     sent = f"{TRAFFIC.text(serving.link_bytes)} leave each, in {TIME.text(serving.link_seconds * NANO)} more"
     return f"{serving.chips}, each with {each}; {sent}; in all {all_of}, DRAM traffic {moved}, {energy}"
