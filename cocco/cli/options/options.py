@@ -78,7 +78,8 @@ def add_language(parser: Parser) -> None:
         "--past",
         type=values.pasts,
         metavar="N[,N...]",
-        help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together",
+        help="tokens in the cache; default: 0, and 1024 in decode; several: sequences that are decoded together, or "
+        "the chunks of a prompt (explore)",
     )
     group.add_argument(
         "--prefix", type=values.count, metavar="N",
