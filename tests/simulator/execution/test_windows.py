@@ -6,11 +6,14 @@ import random
 
 import pytest
 
+import cocco
+from cocco.output.program.refusal import Refusal, check_supported
 from cocco.problem.problem import on_hardware
 from simulator import Accelerator, Partition, evaluate
 from simulator.execution import verify
 from simulator.execution.layer import LayerPlan, count_layer
 from simulator.execution.layer.common.folded import folded
+from simulator.model.priced import price_partition
 from tests.helpers.judged import judged_plan, layer_with_tensors_on_chip
 from tests.helpers.layer_plans import run_as_claimed, some_plans
 from tests.helpers.parts import each_seed, first_of
@@ -114,3 +117,18 @@ def test_blocks_divide_the_positions_of_both(own, second):
     b = Builder("bad")
     with pytest.raises(NetworkError, match="cannot multiply|operand heads"):
         b.matmul("n", b.input("q", 4, 4, 16), b.input("k", *second), 2, transpose=True, operand_heads=own)
+
+
+def test_windows_have_no_program_yet():
+    network = windows_of_a_map()
+    priced = price_partition(network, Partition.layerwise(network), Accelerator(shared_buffer=1300))
+    with pytest.raises(Refusal, match="'scores': a product in blocks of positions has no program yet"):
+        check_supported(priced)
+
+
+@each_seed(3, 20)
+def test_no_plan_of_windows_is_below_its_bound(seed):
+    network = random_windows(random.Random(seed))
+    for method in ("exact", "ga"):
+        found = cocco.partition(network, Accelerator(shared_buffer=800), method=method, metric="ema", samples=200)
+        assert found.lower_bound is None or found.lower_bound <= found.evaluation.ema_bytes
