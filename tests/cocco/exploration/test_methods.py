@@ -212,3 +212,11 @@ def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, name, kee
     else:
         found = cocco.partition(network, Accelerator(shared_buffer=512 * KiB), **budget)
     assert asked == [(keep, 60 / QUICK_SAMPLES)] and found.gap <= 0.0005 + 1e-9
+
+
+def test_a_network_of_more_than_192_tensors_has_the_price_of_its_plan():
+    """Sets of four machine words, and patterns, in the compiled search; the readable one finds the same plan."""
+    network = workloads.load("llama3_8b", length=512, layers=13)
+    found = cocco.partition(network, Accelerator(shared_buffer=12 * 1024 * KiB), metric="energy")
+    assert (found.status, len(network.tensors)) == ("optimal", 196)
+    assert found.cost == pytest.approx(772_408_396_253.7267, rel=1e-12)

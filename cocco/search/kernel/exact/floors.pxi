@@ -79,7 +79,7 @@ cdef double left_after(KeptSearch s, const u64* executed, u64** live) except? -1
 
 cdef double least_after(KeptSearch s, Pattern* pattern, const u64* executed) noexcept:
     """The least of a pattern once these have run, whatever is kept."""
-    cdef u64* state = s.spare + 13 * (s.words + 1)
+    cdef u64* state = s.spare + 17 * (s.words + 1)
     cdef u64 seen
     cdef i64 i, k, found
     for i in range(s.words):
@@ -94,7 +94,7 @@ cdef double least_after(KeptSearch s, Pattern* pattern, const u64* executed) noe
 
 cdef double left_of(KeptSearch s, Pattern* pattern, const u64* place) noexcept:
     """Pattern.least"""
-    cdef u64* state = s.spare + 13 * (s.words + 1)
+    cdef u64* state = s.spare + 17 * (s.words + 1)
     cdef u64* late
     cdef u64 seen, tensors
     cdef i64 i, k, found

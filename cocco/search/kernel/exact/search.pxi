@@ -245,7 +245,7 @@ cdef class KeptSearch:
         self.listed = <i64*>self.room_for(self.step_room + 1)
         self.make_sets(&self.asked, self.step_room // self.price_steps + 2, 3 * words + 4)
         self.price = <double*>self.room_for(self.asked.room, np.float64)
-        self.spare = <u64*>self.room_for(17 * (words + 1))
+        self.spare = <u64*>self.room_for(20 * (words + 1))
         self.ids = <i64*>self.room_for(tensors + 1)
         self.stack = <i64*>self.room_for(self.most_sets)
         self.options = <Option*>self.room_for((tensors + 1) * sizeof(Option) // sizeof(i64))
