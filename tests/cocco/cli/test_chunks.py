@@ -33,7 +33,8 @@ def test_chunks_share_a_memory_and_their_times_are_added_up(tmp_path):
     assert [each["weight_bytes"] for each in chunks] == [layers, layers, layers + 64 * 128]
     assert prompt["weight_bytes"] == layers + 64 * 128
     assert [each["network"] for each in found["networks"]] == [
-        "qwen3_moe_length16_layers2", "qwen3_moe_length16_past16_layers2", "qwen3_moe_length16_past32",
+        "qwen3_moe_length16_layers2_masked", "qwen3_moe_length16_past16_layers2_masked",
+        "qwen3_moe_length16_past32_masked",
     ]  # fmt: skip
     assert cocco("report", "run", folder=tmp_path).returncode == 0  # which prices the plans of its networks again
 
