@@ -135,6 +135,9 @@ def test_models_have_their_masks(family, more, masks, how):
         names |= {"num_local_experts": 2, "intermediate_size_mlp": 64}
     config = getattr(transformers, f"{family}Config")(**names, **more, use_cache=False)
     config._attn_implementation = how
-    model = getattr(transformers, f"{family}Model")(config)
+    try:
+        model = getattr(transformers, f"{family}Model")(config)
+    except ModuleNotFoundError as error:  # such as a torchvision that does not fit torch
+        pytest.skip(str(error))
     network = workloads.from_torch(model, {"input_ids": torch.zeros(1, 24, dtype=torch.int64)})
     assert [note.op for note in network.notes if note.how == "masked"] == masks
