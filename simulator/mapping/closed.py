@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations_with_replacement, product
 
@@ -55,7 +56,7 @@ def layer_cycles(
     Conv and matmul reduce over 8 input channels per PE and cycle; depth-wise convolutions, pools and
     element-wise layers keep 4 channels of a PE busy (Cocco, Sec. 5.1.2; docs/model.md, section 4). Where a mask hides
     keys, a row has channels only for those that it sees, and rows that run in parallel wait for the one that sees most
-    (our choice).
+    (our choice). Rows of a recurrent layer run one after the other.
 
     Parameters
     ----------
@@ -83,6 +84,9 @@ def layer_cycles(
     """
     if layer.op == "attention":
         return sum(layer_cycles(each, samples, bands, tile, technology) for each in steps_of(layer))
+    if layer.op == "recurrent":  # rows wait for one another
+        row = replace(layer, op="fc", height=1)
+        return layer.height * layer_cycles(row, samples, bands, None, technology)
     array = technology or Technology()
     asked = layer.height, -(-layer.width // bands), *_channels(layer), layer.is_depthwise, tile, _masked(layer)
     pes = array.pe_rows, array.pe_columns, array.pe_light_channels, array.pe_outputs, array.pe_inputs

@@ -65,7 +65,8 @@ def works_of(network: Network, v: int) -> tuple[Work, ...]:
 
 def array_cycles(work: Work, technology: Technology) -> int:
     """Return the cycles of the array for one sample, with the best assignment of one loop to each of its two axes."""
-    ways = product(LOOPS, repeat=2)
+    loops = [each for each in LOOPS if each != "rows" or work.layer.op != "recurrent"]  # whose rows wait for each other
+    ways = product(loops, repeat=2)
     return passes_of(work.layer) * work.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -15,6 +16,7 @@ from simulator.execution.count.miss import Miss
 from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.value.dense import State
+from simulator.mapping import layer_cycles
 from simulator.mapping.mappers import Enumerate
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.layer.least_room import can_run, needs
@@ -46,6 +48,19 @@ def test_weights_and_macs_by_hand():
     (layer,) = cell().layers
     assert (layer.weight_elements, layer.macs) == (4 * 16 * 16, 6 * 4 * 16 * 16)
     assert (layer.height, layer.channels) == (6, 16)
+
+
+def test_rows_wait_for_each_other_in_the_array():
+    """64 inputs and 16 outputs on 8 x 8 lanes of 4 x 4 PEs: 8 words of inputs on 4 PEs take each row two turns.
+
+    8 inputs and 8 outputs take one PE; four rows would take one turn of four of them, but each waits for the last.
+    """
+    assert (layer_cycles(cell().layers[0]), layer_cycles(cell(8, 1, 8).layers[0])) == (12, 8)
+    assert layer_cycles(replace(cell(8, 1, 8).layers[0], op="fc")) < 8
+    for seed in range(40):
+        layer = random_recurrent(random.Random(seed)).layers[0]
+        row = replace(layer, op="fc", height=1)
+        assert layer_cycles(layer) == layer.height * layer_cycles(row), seed
 
 
 def test_loops_by_hand():
@@ -170,6 +185,12 @@ def test_an_epilogue_does_not_follow_a_recurrent_layer_in_its_loops():
 def test_what_has_no_price_says_why(chip, rule):
     with pytest.raises(NetworkError, match=f"'h' has no price on .*{rule}.*recurrent"):
         evaluate(cell(), Partition.layerwise(cell()), chip)
+
+
+def test_no_mapping_runs_its_rows_side_by_side(tmp_path):
+    workloads.save(cell(), tmp_path / "cell.json")
+    found = run("map", tmp_path / "cell.json")
+    assert "is recurrent" in found.stdout + found.stderr and "parallel" not in found.stdout
 
 
 def test_malformed_layers_are_told_the_rule(tmp_path):
