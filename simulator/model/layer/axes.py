@@ -183,7 +183,7 @@ def _meet_with_holes(axis: Axis, tile: int) -> Met:
 def in_flight(axis: Axis) -> tuple[int, int]:
     """Return how many outputs are begun and not finished, at most, where the input comes row by row, and additions.
 
-    An output of n rows takes n - 1 additions to its running sum.
+    An output of n rows takes n - 1 additions to its running sum. One that meets no row is an empty sum, at the end.
 
     Examples
     --------
@@ -196,4 +196,4 @@ def in_flight(axis: Axis) -> tuple[int, int]:
         begun[met[0]] += 1
         ended[met[-1] + 1] += 1
     flying = accumulate(start - end for start, end in zip(begun, ended))
-    return max(flying), sum(len(met) - 1 for met in windows)
+    return max(1, *flying), sum(len(met) - 1 for met in windows)

@@ -21,7 +21,7 @@ from simulator.execution.layer.common.statistics import Statistics
 from simulator.execution.layer.common.sweeps import Sweep, pour, sweep, sweep_with_rows
 from simulator.execution.layer.common.windows import Line
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
-from simulator.model.layer.loops import loop_layer
+from simulator.model.layer.loops import Axis, in_flight, loop_layer
 from simulator.technology import KiB
 from tests.helpers.layer_plans import claim_of, loops_of, odd_plan, random_lies, runs_as_counted, some_plans
 from tests.helpers.random_layers import random_layer
@@ -113,8 +113,13 @@ def test_statistics_of_too_few_channels_are_noticed(monkeypatch):
 
 
 def test_running_sums_take_what_is_in_flight():
-    """Windows of 3 rows, 2 apart, on 8 rows: row 2 and 4 and 6 are met twice, so 2 sums are open; the last meets 2."""
+    """Windows of 3 rows, 2 apart, on 8 rows: row 2 and 4 and 6 are met twice, so 2 sums are open; the last meets 2.
+
+    A window on the padding alone has an empty sum, which is held when it is written out.
+    """
     assert pour(Line(8, 4, taps=3, stride=2)) == (11, 7, 2)
+    assert pour(Line(1, 1, padding=1)) == (0, 0, 1)
+    assert in_flight(Axis(extent=1, windows=1, padding=1)) == (1, 0)
 
 
 def test_a_dilated_window_does_not_read_its_holes():

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cocco.output.program.layout import Layout, Stage
-from cocco.output.program.refusal import Refusal
 from cocco.output.program.steps.pieces import Pieces
 from cocco.output.program.text import WORD, Code
 
@@ -24,8 +23,6 @@ class _RowPieces(Pieces):
         often = max(map(operands.count, operands))
         row = WORD * sums * self.layer.width
         rows = self.layout.elements(region.main_bytes) // (row * often)
-        if not rows:
-            raise Refusal(f"layer {self.layer.name!r}: no window meets its input, and its plan has no room for zeros")
         self.begun = [self._name(f"sums_{i}") for i in range(often)]
         for i, name in enumerate(self.begun):
             at = f"{self.place(self.result)} + {i * rows * row}"

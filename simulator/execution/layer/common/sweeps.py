@@ -86,7 +86,8 @@ def pour(line: Line) -> tuple[int, int, int]:
     """
     wanted = masks(line, 1)
     begun: set[int] = set()
-    pairs = additions = most = 0
+    pairs = additions = 0
+    most = 1  # an output row that meets none is an empty sum, written out at the end
     for row in range(line.extent):
         added = {i for i, mask in enumerate(wanted) if mask >> row & 1}
         pairs, additions = pairs + len(added), additions + len(added & begun)

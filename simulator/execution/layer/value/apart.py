@@ -80,8 +80,10 @@ class _RunningSums:
                     self._finish(i, r, self.sums.pop((r, i)))
                     self.chip.activations.give("sums", self.size)
         for r in [r for r, each in enumerate(self.reach) if not each]:
+            self.chip.activations.take("sums", self.size * len(self.often))
             for i in self.often:
                 self._finish(i, r, np.zeros((len(self.channels), self.problem.layer.width), dtype=np.int64))
+            self.chip.activations.give("sums", self.size * len(self.often))
 
     def _add(self, i: int, row: int, r: int, values: Values) -> None:
         layer, first = self.problem.layer, int(self.problem.starts[i]) + self.channels.start
