@@ -8,6 +8,7 @@ from cocco import problem as problem
 from cocco import scheduling as scheduling
 from cocco import search as search
 from cocco.allocation.allocate import allocate as allocate
+from cocco.bank.bank import Bank as Bank
 from cocco.candidates.operators import Operator as Operator
 from cocco.chips.answer import ChipsAnswer as ChipsAnswer
 from cocco.chips.explore import explore_chips as explore_chips

@@ -57,6 +57,7 @@ ROOMS = (
     "simulator.execution",
     "simulator",
     "cocco.problem",
+    "cocco.bank",
     "cocco.candidates",
     "cocco.effort",
     "cocco.second_opinion",

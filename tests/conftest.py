@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import compileall
 import gc
+import os
 import signal
 import sys
 import time
@@ -20,6 +21,7 @@ from tests.helpers.drawn import drawn
 
 settings.register_profile("unhurried", deadline=None)  # the machine may be shared
 settings.load_profile("unhurried")
+os.environ["COCCO_BANK"] = ""  # no search of a test starts from what others found
 
 BEGAN = time.monotonic()
 DRAWN = saving.write_picture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from cocco.candidates.operators import Operators, operators_of
 from cocco.candidates.stream import check_seed
@@ -16,6 +16,9 @@ from simulator.accelerator import MachineFields
 from simulator.keywords import with_fields
 from simulator.partition.partition import Partition
 from workloads.errors import check_count
+
+if TYPE_CHECKING:
+    from cocco.bank.bank import Bank
 
 MAX_WORKERS = 4096  #: our choice: above any number that could be meant
 MAX_SAMPLES = 10**8  #: our choice: hours of the fastest engine; each sample keeps some 30 bytes
@@ -39,6 +42,7 @@ class SearchFields(TypedDict, total=False):
     progress: Progress | None
     stages: Stages | None
     operators: Operators
+    bank: Bank | None
 
 
 class EffortFields(SearchFields, total=False):
@@ -111,6 +115,9 @@ class Effort:
         addition to its own (simulated annealing uses the mutations). They run in Python; "fast" prices their results.
     ranges
         If the memory is chosen: find which other sizes cost nearly as little (`Result.ranges`; docs/memory.md).
+    bank
+        Answers to earlier questions (`cocco.Bank`): the search also starts from the plans of those nearest to its own,
+        and leaves its answer there. None: it starts anew.
 
     Raises
     ------
@@ -138,6 +145,7 @@ class Effort:
     check_addresses: bool = False
     ranges: bool = True
     operators: Operators = ()
+    bank: Bank | None = None
 
     def __post_init__(self) -> None:
         if isinstance(self.samples, bool) or not isinstance(self.samples, int) or not 1 <= self.samples <= MAX_SAMPLES:

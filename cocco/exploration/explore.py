@@ -82,8 +82,8 @@ def partition(
         "thorough".
     **fields
         Fields of the effort by name, which replace its own: samples, seed, settings, initial, engine, threads,
-        progress, stages, prove, check_addresses. Also population: genomes per generation, at most half of them its
-        elite.
+        progress, stages, prove, check_addresses, bank. Also population: genomes per generation, at most half of them
+        its elite.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def partition(
 
     def solved(metric: Metric, effort: Effort, slack: float = 0.0) -> Result:
         problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
-        return _search(problem, method, effort, slack)
+        return _banked(problem, method, effort, slack)
 
     with helped(chosen):
         if metric != "latency":
@@ -192,7 +192,23 @@ def explore(
     if exchange is not None:
         problem = exchanged(problem, exchange)
     with helped(chosen):
-        return _search(problem, method, chosen, check_slack(fields.get("slack", 0.0)))
+        return _banked(problem, method, chosen, check_slack(fields.get("slack", 0.0)))
+
+
+def _banked(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float) -> Result:
+    """Return the answer of a search that also starts from the plans of a bank, if it has one, and adds its own there.
+
+    It costs no more than any of them does here.
+    """
+    if effort.bank is None:
+        return _search(problem, method, effort, slack)
+    from cocco.exploration.starts import known_plans, search_name, starts
+
+    known = known_plans(problem, effort, Settings(), method)
+    result = _search(problem, method, replace(effort, initial=[*starts(effort.initial), *known.plans]), slack)
+    found = (result.accelerator, result.plans, result.evaluations)
+    effort.bank.keep(problem, [found], search_name(problem, effort, method))
+    return replace(result, bank=known.entries)
 
 
 def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float) -> Result:

@@ -19,7 +19,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.exploration.executed import least_executed
 from cocco.exploration.memories.edges import edges, extended
 from cocco.exploration.memories.limits import Judge
-from cocco.exploration.pareto import front_question
+from cocco.exploration.pareto import front_question, keep_points
 from cocco.exploration.sums import of_sums, on_sums
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import EXECUTED, MEMORY, check_criterion, metrics_of
@@ -91,7 +91,7 @@ def minimize(
     wider: Problem | None = whole
     with helped(chosen):
         while wider is not None:
-            question = front_question(wider, effort, fields)
+            question = front_question(wider, effort, fields, (criterion, bounds))
             problem, question = question.problem, replace(question, problem=_narrowed(question.problem, bounds))
             judge = Judge(Plane(question.problem, objectives), criterion, bounds)
             asked = replace(question, problem=replace(question.problem, keep=keep))
@@ -103,10 +103,12 @@ def minimize(
             if limited.status == "stopped":
                 raise Interrupted(replace(limited, space=kinds_of_plans(shared, keep), searched=problem.space))
             nearest = limited.nearest
+            keep_points(asked, judge.plane, chosen, [] if nearest is None else [nearest])
             met = [problem.memories[-1] if nearest is None else problem.memory_of(nearest.accelerator)]
             wider = extended(problem, met)
     return replace(
-        limited, space=kinds_of_plans(shared, keep), searched=problem.space, edges=edges(problem, met)
+        limited, space=kinds_of_plans(shared, keep), searched=problem.space, edges=edges(problem, met),
+        bank=question.bank,
     )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Unpack, get_args
 
@@ -17,11 +17,12 @@ from cocco.exploration.answers.front import Front, FrontPoint, best_points, with
 from cocco.exploration.answers.lacking import layer_by_layer
 from cocco.exploration.explore import plan_that_runs
 from cocco.exploration.memories.edges import edges
-from cocco.exploration.memories.front import SolvedPoints
+from cocco.exploration.memories.front import SolvedPoints, of_value
 from cocco.exploration.placing.addresses import placed_front
 from cocco.exploration.question.question import Question, question_of
 from cocco.exploration.searching.cloud import empty_cloud, point_of, searched
 from cocco.exploration.searching.front import memory_points
+from cocco.exploration.starts import known_plans, search_name
 from cocco.exploration.ties.settled import settled_points
 from cocco.exploration.workers.jobs import helped
 from cocco.problem.criteria import check_objectives, metric_of, metrics_of
@@ -32,6 +33,7 @@ from cocco.problem.space import Space
 from cocco.search.genetic.nsga import Cloud
 from simulator.accelerator import Machine, machine_of
 from simulator.keywords import check_keywords
+from simulator.metrics import METRIC_NAMES
 from simulator.model.subgraph.tiling import TileRule
 from workloads.network.network import Network
 
@@ -103,14 +105,16 @@ def pareto(
         networks, space, machine=shared, metric=metrics_of(checked)[0], weights=weights, tile_rule=tile_rule,
         keep=kept_or_not(keep, shared), count=fields.get("count", "one"),
     )  # fmt: skip
-    question = front_question(problem, effort, fields)
+    question = front_question(problem, effort, fields, (checked, method))
     plane = Plane(question.problem, checked)
-    with helped(effort_of(effort, fields)):
+    chosen = effort_of(effort, fields)
+    with helped(chosen):
         if question.may_run:
             front = _front(question, plane, method)
             if front.found:
+                keep_points(question, plane, chosen, front.found)
                 met = [question.problem.memory_of(point.accelerator) for point in front.found]
-                return replace(front, edges=edges(question.problem, met, is_final=True))
+                return replace(front, edges=edges(question.problem, met, is_final=True), bank=question.bank)
         return _of_one(question, plane, method)
 
 
@@ -159,13 +163,28 @@ def _of_one(question: Question, plane: Plane, method: FrontMethod) -> Front:
     return front
 
 
-def front_question(problem: Problem, effort: Effort | LevelName | None, fields: Mapping[str, object]) -> Question:
-    """Return the checked question of a search for a front."""
+def front_question(
+    problem: Problem, effort: Effort | LevelName | None, fields: Mapping[str, object], wanted: object
+) -> Question:
+    """Return the checked question of a search for a front, which also starts from the bank; wanted: what is sought."""
     chosen = effort_of(effort, fields)
     for name in ("initial", "prove", "check_addresses"):
         if getattr(chosen, name):
             raise ValueError(f"effort.{name} is for explore and partition; a search for a front has no use for it")
-    return question_of(problem, chosen, FRONT_SETTINGS)
+    of_all_sizes = replace(problem, objective=replace(problem.objective, alpha=None))
+    known = known_plans(of_all_sizes, chosen, FRONT_SETTINGS, wanted)
+    question = question_of(problem, replace(chosen, initial=known.plans), FRONT_SETTINGS)
+    return replace(question, bank=known.entries, search=search_name(of_all_sizes, chosen, wanted))
+
+
+def keep_points(question: Question, plane: Plane, effort: Effort, found: Iterable[FrontPoint]) -> None:
+    """Add points to the bank, if the effort has one, in each metric of the objectives."""
+    if effort.bank is None:
+        return
+    answers = [(each.accelerator, each.plans, each.evaluations) for each in found]
+    for metric in metrics_of(plane.names):
+        if metric in METRIC_NAMES:
+            effort.bank.keep(of_value(question.problem, metric), answers, question.search)
 
 
 def front_with(cloud: Cloud, seed: int, method: FrontMethod, status: Status, points: tuple[FrontPoint, ...]) -> Front:

@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from operator import attrgetter
 
+from cocco.bank.bank import Starts, most_starts
+from cocco.bank.entry import digest
 from cocco.candidates.judge import judged_plans
 from cocco.candidates.rounding import SAME
-from cocco.effort.effort import Initial
+from cocco.effort.effort import Effort, Initial
 from cocco.effort.planned import Memory, Planned
+from cocco.effort.settings import Settings
 from cocco.exploration.answers.result import Result
 from cocco.plans.keeping import keep_on_chip
 from cocco.problem.problem import Problem
@@ -34,6 +37,22 @@ def starts(initial: Initial) -> list[Plans]:
     """Return the starts of a search, each a tuple with one partition per network."""
     given: list[Partition | Sequence[Partition]] = [initial] if isinstance(initial, Partition) else list(initial)
     return [(each,) if isinstance(each, Partition) else tuple(each) for each in given]
+
+
+def known_plans(problem: Problem, effort: Effort, default: Settings, wanted: object) -> Starts:
+    """Return the plans of the bank that a search starts from beside its own; default: of settings."""
+    if effort.bank is None:
+        return Starts([], ())
+    population = (effort.settings or default).population
+    most = most_starts(effort.samples, population, len(starts(effort.initial)))
+    return effort.bank.starts(problem, most, search_name(problem, effort, wanted))
+
+
+def search_name(problem: Problem, effort: Effort, wanted: object) -> str:
+    """Return a name of all that a search is asked, but for the networks; wanted: its method, and what it seeks."""
+    given = [[plan.subgraphs for plan in plans] for plans in starts(effort.initial)]
+    told = (effort.samples, effort.level, effort.seed, repr(effort.settings), effort.prove, effort.check_addresses)
+    return digest(repr((wanted, problem.buffers, problem.accelerator, problem.objective, problem.keep, told, given)))
 
 
 def no_worse(problem: Problem, result: Result, initial: Initial) -> Result:

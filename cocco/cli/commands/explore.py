@@ -31,7 +31,7 @@ from cocco.cli.options.options import (
 from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.chips import add_axes, explore_axes
-from cocco.cli.running.plans import add_start, start_of
+from cocco.cli.running.plans import add_bank, add_start, bank_of, start_of
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.resume import add_resume
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
@@ -78,6 +78,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     add_start(parser)
+    add_bank(parser)
     add_axes(parser)
     add_folder(parser, "result.json, partition.json, history.csv, samples.csv, other sizes and pictures")
     add_resume(parser)
@@ -142,6 +143,7 @@ def run(options: Namespace) -> int:
     asked = asked_of(options)
     names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses", "slack")
     question = asked.common | {name: getattr(options, name) for name in names}
+    question["bank"] = None if is_axis else bank_of(options)  # of several at once none knows what the others find
     question["settings"] = Settings.plain() if options.plain else Settings()
     return (_explore_cores if is_axis else _explore)(asked, question, start_of(options, asked.networks))
 

@@ -21,6 +21,7 @@ from cocco.cli.options.options import (
 from cocco.cli.options.usage import Parser
 from cocco.cli.running.chips import add_axis, pareto_axes
 from cocco.cli.running.fronts import search_front
+from cocco.cli.running.plans import add_bank
 from cocco.cli.running.resume import add_resume
 from cocco.exploration.pareto import pareto
 from cocco.output.text.searches.front import front_text
@@ -51,6 +52,7 @@ def add_options(parser: Parser) -> None:
         help="say which point costs least where a byte or a mm2 of buffer is worth so much, such as 500pJ/B or 2mJ/mm2",
     )  # fmt: skip
     add_keep(parser, has_plain=False)
+    add_bank(parser)
     add_axis(parser, "the front is that of chips, by nsga2, and plans keep nothing on chip")
     add_folder(parser, "pareto.csv, samples.csv, result.json, a picture, and partitions/")
     add_resume(parser)

@@ -26,7 +26,7 @@ from cocco.cli.options.options import (
 )
 from cocco.cli.options.output import output_path
 from cocco.cli.options.usage import Parser, UsageError
-from cocco.cli.running.plans import PLAN_SUFFIXES, add_start, start_of
+from cocco.cli.running.plans import PLAN_SUFFIXES, add_bank, add_start, bank_of, start_of
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.runs import hardware_notes
 from cocco.cli.running.searches import Progress, ShownAnswer, run_search
@@ -53,6 +53,7 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     add_keep(parser)
     add_start(parser)
+    add_bank(parser)
     add_output(parser, "the plan, with the hardware that it is for (.json, .yaml)")
     add_json(parser)
 
@@ -69,6 +70,7 @@ def run(options: Namespace) -> int:
     )  # fmt: skip
     question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options), "level": options.effort}
     settings = Settings.plain() if options.plain else Settings()
+    question["bank"] = bank_of(options)
     initial = start_of(options, [network], accelerator)
 
     def find(progress: Progress | None) -> Result:

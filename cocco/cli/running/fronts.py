@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cocco.cli.options.output import check_folder
+from cocco.cli.running.plans import bank_of
 from cocco.cli.running.searches import Progress, ShownAnswer, asked_of
 from cocco.exploration.answers.front import Front
 from cocco.exploration.answers.limited import Limited
@@ -27,7 +28,7 @@ def search_front(
     check_folder(options, asked.folder, settings)
 
     def find(progress: Progress | None) -> Front | Limited:
-        found: Front | Limited = search(asked.networks, **asked.common, progress=progress)
+        found: Front | Limited = search(asked.networks, **asked.common, bank=bank_of(options), progress=progress)
         return found
 
     def show(found: Front | Limited) -> ShownAnswer:

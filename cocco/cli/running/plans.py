@@ -16,6 +16,7 @@ from simulator.partition.partition import Partition
 from workloads.network.network import Network
 
 if TYPE_CHECKING:
+    from cocco.bank.bank import Bank
     from cocco.plans.keeping import KeptChoice
 
 PLAN_SUFFIXES = (".json", ".yaml", ".yml")  #: of partition files
@@ -58,6 +59,25 @@ def add_start(parser: Parser) -> None:
         "order, or the folder of one run): the answer costs no more than it, with the tensors that it keeps on chip "
         "if --keep allows",
     )  # fmt: skip
+
+
+def add_bank(parser: Parser) -> None:
+    """Add whether a search may start from what was found before."""
+    parser.add_argument_group(SEARCH).add_argument(
+        "--fresh", action="store_true",
+        help="start anew; without it the default method also starts from plans that earlier searches left for this "
+        "network in the user's bank (~/.cache/cocco/bank, or where COCCO_BANK says; empty: none), so that the answer "
+        "costs no more than any of them",
+    )  # fmt: skip
+
+
+def bank_of(options: Namespace) -> Bank | None:
+    """Return the bank of a search; none for methods that are asked by name, which answer for themselves."""
+    if options.fresh or options.method != "auto":
+        return None
+    from cocco.bank.bank import users_bank
+
+    return users_bank()
 
 
 def start_of(

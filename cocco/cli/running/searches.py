@@ -77,6 +77,9 @@ def run_search(
         what = work_of(found) if isinstance(found, Result) else "samples"
         what = what.replace("samples", "sample", found.samples == 1)
         print(f"cocco: {how}{found.samples:,} {what} in {seconds:.1f} s, {found.engine} engine", file=sys.stderr)
+        if entries := getattr(found, "bank", ()):
+            whose = f"plans of {len(entries)} of the bank's entries"
+            print(f"cocco: note: it also started from {whose}; --fresh starts anew", file=sys.stderr)
         shown = show(found)
         try:
             if folder:

@@ -122,6 +122,7 @@ class Front(Shown):
     space: tuple[str, ...] = ()  #: the kinds of plans among which there are no better points
     searched: Space | None = None  #: the ranges of the memories
     edges: tuple[Edge, ...] = ()  #: ends of these ranges at which points lie, where more is possible beyond
+    bank: tuple[str, ...] = ()  #: as in Result
 
     @property
     def front(self) -> pandas.DataFrame:
@@ -180,6 +181,7 @@ class Front(Shown):
             "space": list(self.space),
             **searched_json(self.searched, self.edges),
             **lacking_json(self.lacking),
+            **({"bank": list(self.bank)} if self.bank else {}),
             "front": [point.to_json(self.objectives) for point in self.found],
         }
 

@@ -58,6 +58,7 @@ class Limited(Shown):
     space: tuple[str, ...] = ()  #: as in Front
     searched: Space | None = None  #: as in Front
     edges: tuple[Edge, ...] = ()  #: as in Front
+    bank: tuple[str, ...] = ()  #: as in Result
     second: Second | None = None  #: what decided among plans with this value; None where energy is the criterion
     excess: float | None = None
     least_excess: float = 0.0
@@ -117,6 +118,7 @@ class Limited(Shown):
             "lower_bound": self.lower_bound,
             "space": list(self.space),
             **searched_json(self.searched, self.edges),
+            **({"bank": list(self.bank)} if self.bank else {}),
         }
         if self.second is not None:
             content["second"] = self.second.to_json()

@@ -91,6 +91,7 @@ class Result(Shown):
         str, ...
     ] = ()  #: the kinds of plans of which none costs less than the lower bound (cocco.bounds.kinds)
     searched: Space | None = None  #: the ranges of the memories; None on given hardware
+    bank: tuple[str, ...] = ()  #: the entries of the bank whose plans the search also started from
     edges: tuple[Edge, ...] = ()  #: ends of these ranges at which the answer lies, where more was possible beyond
 
     @property
@@ -176,6 +177,8 @@ class Result(Shown):
             "cost": finite(self.cost),
             **searched_json(self.searched, self.edges),
         }
+        if self.bank:
+            search["bank"] = list(self.bank)
         if self.second is not None:
             search["second"] = self.second.to_json()
         if self.splits is not None:

@@ -34,6 +34,8 @@ class Question:
     initial: Sequence[Sequence[int]] = ()
     level: Level = LEVELS["normal"]
     may_run: bool = True
+    bank: tuple[str, ...] = ()  #: the entries of the bank that some of `initial` are of
+    search: str = ""  #: the name of this search there
 
     def budget(self, count: int) -> int:
         """Return a budget of counted work, scaled for this search; count: that of a normal search."""

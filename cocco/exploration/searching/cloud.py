@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cocco.bank.entry import spread
 from cocco.candidates.judge import judged
 from cocco.effort.work_units import once
 from cocco.exploration.answers.front import FrontPoint
@@ -22,6 +23,7 @@ from cocco.search.genetic.population import Population
 from cocco.search.pricing.compiled import subgraph_costs
 
 FOUNDER_MEMORIES = 8  #: memories, from small to large, that greedy makes a partition for; our choice, with the next
+KNOWN_MEMORIES = 64  #: memories that each plan of the bank is priced in, at most; our choice
 FOUNDING = 0.1  #: share of the samples; no further founder is made once they have taken that much
 
 
@@ -59,10 +61,16 @@ def empty_cloud(question: Question, plane: Plane) -> Cloud:
 def _founders(question: Question, cloud: Cloud) -> tuple[tuple[Population, np.ndarray], list[list[int]]]:
     """Return greedy partitions in several memories, from small to large: priced, with criteria, and their labels.
 
-    There are none if they would take too many of the samples, as in cocco.exploration.searching.founders.
+    First come the partitions that were given, in all memories. Greedy ones there are none if they would take too many
+    of the samples, as in cocco.exploration.searching.founders.
     """
     problem, found = question.problem, list[list[int]]()
     start = Population.empty(0, problem.size, len(problem.buffers)), np.zeros((0, len(cloud.plane.names)))
+    for labels in question.initial:
+        found.append(list(labels))
+        memories = [problem.memories[i] for i in spread(len(problem.memories), KNOWN_MEMORIES)]
+        priced, values = cloud.price(*rows_of(problem, found[-1], memories[: max(1, cloud.left - 1)]))
+        start = start[0].joined(priced), np.concatenate([start[1], values])
     if not question.settings.seeds or question.samples < problem.size:
         return start, found
     for number in range(FOUNDER_MEMORIES):
