@@ -2,8 +2,8 @@
 
     python -m benchmarks.allocation TABLE [--instances ABC] [--seeds N] [--data FOLDER]
 
-TABLE: hard, least, solvers, paired, large, growth, full, micro (Table 1), heuristic (Table 2), strategies (Fig. 14),
-kept. paired needs --program, the path of google/minimalloc's.
+TABLE: hard, least, solvers, paired, large, growth, full, micro (Table 1), heuristic (Table 2), kept.
+paired needs --program, the path of google/minimalloc's.
 FOLDER holds minimalloc/A.1048576.csv to K (google/minimalloc, `benchmarks/`) and idealloc/*.csv (cappadokes/idealloc);
 by default ../shared/data/allocation beside the checkout. Times are CPU time of one process.
 """
@@ -24,7 +24,6 @@ from typing import Any
 import cocco
 from benchmarks.allocation_lists import random_lives, training, turning
 from benchmarks.kept_instances import kept_instances
-from cocco.allocation.exact.telamalloc import STRATEGIES, telamalloc
 from cocco.allocation.heuristics import greedy
 from cocco.allocation.heuristics.least import height_of
 from cocco.allocation.problem import make_problem
@@ -38,7 +37,6 @@ chosen = "ABCDEFGHIJK"  #: the hard instances
 seeds = 24  #: of kept tensors, for each network; of generated lists
 program = "minimalloc"  #: google/minimalloc's, where `paired` finds it
 SOLVER_NODES = 20_000  #: 10 units of CP-SAT's deterministic time
-STEPS = 5_000  #: of a strategy; the paper gives 500,000
 LEAST = {"C": 1039360, "D": 1038336, "J": 1029120}  #: the least heights known here; 1048576 is the least of all others
 
 
@@ -161,7 +159,7 @@ def _user_seconds(command: Sequence[str]) -> float:
 
 
 def micro(_: Path) -> None:
-    """Table 1: no overlap and full overlap, with room for all; the time of TelaMalloc's search per step."""
+    """Table 1: no overlap and full overlap, with room for all; the time per buffer."""
     for kind, count in (
         ("non-overlapping", 1_000),
         ("non-overlapping", 10_000),
@@ -171,7 +169,7 @@ def micro(_: Path) -> None:
         step = 1 if kind == "non-overlapping" else 0
         buffers = [Buffer(str(i), i * step, i * step + 1, 1 + i % 7) for i in range(count)]
         capacity = sum(buffer.size for buffer in buffers)
-        for method in ("telamalloc", "search", "auto"):
+        for method in ("search", "auto"):
             found, seconds = timed(cocco.allocate, buffers, capacity, method)
             assert found.allocation is not None
             print(
@@ -195,26 +193,6 @@ def heuristic(data: Path) -> None:
             f"  contention/low {rows:5.2f}  portfolio {best / known:5.2f}", flush=True,
         )  # fmt: skip
     print(f"contention/low, geometric mean {geometric_mean(ratios):.3f}")
-
-
-def strategies(data: Path) -> None:
-    """Fig. 14: steps and failures of the single strategies and of the combination."""
-    steps: dict[str, dict[tuple[str, float], int]] = {name: {} for name in STRATEGIES}
-    factors = (1.1, 1.25, 1.5)
-    for name, buffers in instances(data):
-        problem = make_problem(buffers)
-        for factor in factors:
-            for strategy in STRATEGIES:
-                found = telamalloc(problem, int(PUBLISHED * factor) // problem.granule, STEPS, strategy)
-                if found.address is not None and found.nodes is not None:
-                    steps[strategy][name, factor] = found.nodes
-    for strategy, solved in steps.items():
-        both = [solved[key] / steps["combined"][key] for key in solved if key in steps["combined"]]
-        per_factor = ", ".join(f"x {f}: {sum(key[1] == f for key in solved)}" for f in factors)
-        print(
-            f"{strategy:9} fails {len(chosen) * len(factors) - len(solved):3} of {len(chosen) * len(factors)}"
-            f" (solved {per_factor})  steps where both solve: {geometric_mean(both):.2f} of combined"
-        )
 
 
 def kept(_: Path) -> None:
@@ -242,7 +220,7 @@ def kept(_: Path) -> None:
 
 KEPT_LINKS = ("greedy", "search", "ejection", "CP-SAT")  #: of the chain, the later the harder
 TABLES = {each.__name__: each for each in (
-    hard, least, solvers, paired, large, growth, full, micro, heuristic, strategies, kept,
+    hard, least, solvers, paired, large, growth, full, micro, heuristic, kept,
 )}  # fmt: skip
 
 

@@ -27,7 +27,7 @@ Row = tuple[str, str, int, Settings]  # name, method, samples, settings
 
 def rows(is_ablation: bool) -> list[Row]:
     """Return the searches that are compared."""
-    ours, plain = Settings(), Settings.plain()
+    ours, plain = Settings(), Settings.paper()
     if is_ablation:
         return [
             ("ours", "ga", 10_000, ours),

@@ -1,4 +1,4 @@
-"""The tables of docs/allocation.md on time and on learned backtracking, in Markdown, from experiments/reference/*.csv.
+"""The tables of docs/allocation.md on time, in Markdown, from experiments/reference/*.csv.
 
 `python -m experiments.allocation_tables` prints them; a test keeps the page equal to them.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas
 
-from experiments.paper.related import allocation_time, learned_backtracking
+from experiments.paper.related import allocation_time
 from experiments.tables import markdown, reference
 
 
@@ -63,21 +63,7 @@ def _mean(values: Sequence[float] | pandas.Series[float]) -> float:
     return math.exp(math.fsum(math.log(value) for value in values) / len(values))
 
 
-def learned() -> str:
-    """Return what each way of backtracking solves at each capacity."""
-    short = learned_backtracking.summary(reference("learned_backtracking"))
-    rows = []
-    for _, row in short.iterrows():
-        steps = "-" if row["steps"] is None or math.isnan(row["steps"]) else f"{row['steps']:.2f}"
-        rows.append([
-            f"{row['factor']:g}", learned_backtracking.LABELS[row["way"]], f"{row['solved']} of {row['runs']}",
-            str(row["gained"]), str(row["lost"]), steps, f"{row['cpu_seconds']:.1f}", f"{row['ms_per_step']:.3f}",
-        ])  # fmt: skip
-    heads = ["capacity", "target", "solved", "gained", "lost", "steps where both solve", "CPU s", "ms per step"]
-    return markdown(heads, rows)
-
-
-PAGES: dict[str, tuple[Callable[[], str], ...]] = {"allocation.md": (solver_summary, solver_times, learned)}
+PAGES: dict[str, tuple[Callable[[], str], ...]] = {"allocation.md": (solver_summary, solver_times)}
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def found_alone(kind: str) -> str:
 
 def convergence() -> str:
     """Figure 12: cost above the best known at the end; samples until within 1 %, medians over the seeds."""
-    table = reference("convergence")
+    table = reference("convergence").query("space == 'shared' and network != 'nasnet'")
     rows = []
     for method in table["method"].unique():
         row = [method]

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from cocco.allocation.answer import AllocationResult, Outcome
 from cocco.allocation.exact.complete import NODES, complete
 from cocco.allocation.exact.solvers import cp, ilp
-from cocco.allocation.exact.telamalloc import telamalloc
 from cocco.allocation.explain import fixed_conflict, irreducible
 from cocco.allocation.heuristics.fullest import fullest_first
 from cocco.allocation.heuristics.greedy import PORTFOLIO, greedy
@@ -47,12 +46,12 @@ def allocate(
         "auto" (the greedy portfolio, then "search", then the fullest steps first, repair by ejection and "cp" if it is
         installed and nothing is to minimize; of more than 2,000 buffers the fullest steps come before the search; with
         `minimize` and more than 20,000 buffers the portfolio only), "greedy", "search" (complete, in canonical order),
-        "telamalloc" (the paper's search), "ilp" or "cp" (exact encodings, extra `solvers`).
+        "ilp" or "cp" (exact encodings, extra `solvers`).
     minimize : bool
         Look for the least height within the capacity rather than for any solution.
     nodes : int, optional
-        The limit of the method, counted, never a time: 200,000 frames by default, 500,000 steps of telamalloc. With
-        "auto" it is that of the search; the limits of what comes after it grow with it.
+        The limit of the method, counted, never a time: 200,000 frames by default. With "auto" it is that of the search;
+        the limits of what comes after it grow with it.
     engine : str, optional
         "fast" or "reference"; by default the compiled one where it is built. Both give the same answers.
     explain : bool
@@ -87,7 +86,7 @@ def allocate(
     _check_arguments(buffers, capacity, method, nodes)
     engine = KERNEL.choice(engine)
     problem = make_problem(buffers)
-    limit = DEFAULT_NODES.get(method, NODES) if nodes is None else nodes
+    limit = NODES if nodes is None else nodes
     conflict = fixed_conflict(buffers, capacity)
     if conflict or problem.bound * problem.granule > capacity:
         refuted = problem.bound - 1 if problem.bound * problem.granule > capacity else capacity // problem.granule
@@ -153,8 +152,6 @@ def _result(
         height_bytes=None if height is None else height * granule,
         proved_infeasible_bytes=None if refuted < 0 else refuted * granule,
         nodes=outcome.nodes,
-        backtracks_minor=outcome.minor,
-        backtracks_major=outcome.major,
         solved_by=outcome.solved_by,
         conflict=conflict,
         conflict_is_irreducible=is_sure,
@@ -199,20 +196,10 @@ def _search(
     return least_height(problem, capacity, first, nodes, decide) if minimize else decide(capacity, nodes)
 
 
-def _telamalloc(problem: AllocationProblem, capacity: int, minimize: bool, nodes: int, _: str) -> Outcome:
-    # Searches for an allocation of at most height `at` within `limit` nodes.
-    def decide(at: int, limit: int) -> Outcome:
-        return telamalloc(problem, at, limit)
-
-    return least_height(problem, capacity, None, nodes, decide) if minimize else decide(capacity, nodes)
-
-
 METHODS: dict[str, Callable[..., Outcome]] = {
     "auto": _auto,
     "greedy": _portfolio,
     "search": _search,
-    "telamalloc": _telamalloc,
     "ilp": lambda *asked: ilp(*asked[:-1]),  # they have an engine of their own
     "cp": lambda *asked: cp(*asked[:-1]),
 }
-DEFAULT_NODES = {"telamalloc": 500_000}  #: steps; TelaMalloc, Sec. 7.2

@@ -17,11 +17,9 @@ class Outcome(NamedTuple):
 
     status: Status
     address: Ints | None = None
-    nodes: int | None = None  #: what the method's limit counts: frames, steps, branches
+    nodes: int | None = None  #: what the method's limit counts: frames, branches
     refuted: int = -1  #: the largest capacity that was proved too small
     solved_by: str | None = None
-    minor: int | None = None
-    major: int | None = None
 
 
 @dataclass(frozen=True)
@@ -43,8 +41,6 @@ class AllocationResult:
     height_bytes: int | None
     proved_infeasible_bytes: int | None  #: the largest capacity that was refuted, a multiple of the granule
     nodes: int | None
-    backtracks_minor: int | None
-    backtracks_major: int | None
     solved_by: str | None
     conflict: tuple[str, ...] | None  #: if infeasible: buffers that cannot be placed together
     conflict_is_irreducible: bool | None  #: whether each of them was proved to be needed for that
@@ -60,7 +56,7 @@ class AllocationResult:
         """Return the plain data that `cocco allocate --json` prints after the file; null: not applicable."""
         names = (
             "method", "buffers", "capacity_bytes", "lower_bound_bytes", "height_bytes", "fragmentation", "status",
-            "proved_infeasible_bytes", "nodes", "backtracks_minor", "backtracks_major", "solved_by",
+            "proved_infeasible_bytes", "nodes", "solved_by",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names} | {
             "conflict": None if self.conflict is None else list(self.conflict),

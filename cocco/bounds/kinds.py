@@ -16,14 +16,14 @@ CONNECTED = {
 }
 
 
-def kept_or_not(keep: Keep | None, machine: Machine | Accelerator) -> Keep:
-    """Return whether tensors may stay on chip where it is not said: not among the plans of the paper.
+def kept_or_not(keep: Keep | None, machine: Machine | Accelerator, method: str = "auto") -> Keep:
+    """Return whether tensors may stay on chip where it is not said: not among the plans of the paper, nor its method.
 
     Raises ValueError where they are to stay with the plans of the paper.
     """
     if machine.plans == "paper" and keep == "auto":
         raise ValueError("keep must be 'none' with plans 'paper', in which nothing stays on chip, got 'auto'")
-    return keep or ("none" if machine.plans == "paper" else "auto")
+    return keep or ("none" if "paper" in (machine.plans, method) else "auto")
 
 
 def kinds_of_plans(machine: Machine | Accelerator, keep: Keep) -> tuple[str, ...]:

@@ -63,6 +63,20 @@ def random_labels(problem: Problem, stream: Stream) -> list[int]:
     return labels
 
 
+def uniform_labels(problem: Problem, stream: Stream) -> list[int]:
+    """Return a valid partition drawn as in the paper: each P(v) uniform in its valid range (Sec. 4.4.1).
+
+    Subgraphs are numbered as they begin. In topological order a layer joins a subgraph that it is connected with and
+    that is none before its last producer's, or begins one; so P(u) <= P(v) along each edge, and nothing needs repair.
+    """
+    labels: list[int] = []
+    for v, producers in enumerate(problem.producers):
+        last = max([labels[p] for p in producers], default=0)
+        valid = list(dict.fromkeys(labels[u] for u in problem.near(v) if u < v and labels[u] >= last))
+        labels.append([*valid, v][stream.below(len(valid) + 1)])
+    return labels
+
+
 def connected_parts(problem: Problem, group: Sequence[int]) -> list[list[int]]:
     """Return the parts of some layers (ascending) that are connected within them, by smallest layer."""
     root = {v: v for v in group}

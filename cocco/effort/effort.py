@@ -169,8 +169,10 @@ class Effort:
         return cls(samples=level_of(name).samples, level=name)
 
 
-def effort_of(effort: Effort | LevelName | None, keywords: Mapping[str, Any]) -> Effort:
-    """Return the effort, or the default one, with fields replaced by the keywords."""
+def effort_of(
+    effort: Effort | LevelName | None, keywords: Mapping[str, Any], default: Settings | None = None
+) -> Effort:
+    """Return the effort, or the default one, with fields replaced by the keywords; default: settings of the method."""
     if isinstance(effort, str):
         effort = Effort.of(effort)
     if not isinstance(effort, Effort | None):
@@ -179,6 +181,6 @@ def effort_of(effort: Effort | LevelName | None, keywords: Mapping[str, Any]) ->
     population = keywords.get("population")
     if population is None:
         return found
-    settings = found.settings or Settings()
+    settings = found.settings or default or Settings()
     elite = min(settings.elite, population // 2) if isinstance(population, int) else settings.elite
     return replace(found, settings=replace(settings, population=population, elite=elite))

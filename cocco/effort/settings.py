@@ -22,8 +22,8 @@ class Settings:
 
     Examples
     --------
-    >>> Settings(population=40, elite=10).plain().population  # the paper's operators only
-    100
+    >>> Settings.paper().elite, Settings().elite
+    (0, 50)
     """
 
     population: int = 100  #: genomes of a generation (the paper's Fig. 13 has 500, for 20 generations)
@@ -46,6 +46,7 @@ class Settings:
         0.25  #: share of the others for iterated order DP from the best genome (exploration.searching.polish)
     )
     seeds: bool = True  #: whether islands start from founders beside random genomes (exploration.searching.founders)
+    uniform: bool = False  #: whether random genomes draw each P(v) uniformly in its valid range, as in the paper
     model_memo: int = 4096  #: subgraph models kept; a memo changes the time, never the result
     price_memo: int = 65536  #: subgraph prices kept
     operators: tuple[Operator, ...] = ()  #: mutations and crossovers of one's own; they breed in Python
@@ -82,17 +83,30 @@ class Settings:
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= limit:
                 raise ValueError(f"settings.{name} must be a number from 0 to {limit:g}, got {value!r}")
+        for name in ("seeds", "uniform"):
+            if not isinstance(getattr(self, name), bool):
+                raise ValueError(f"settings.{name} must be true or false, got {getattr(self, name)!r}")
         if self.modify + self.split + self.merge + self.shift == 0:
             raise ValueError("settings.modify, split, merge and shift must not all be 0, got 0, 0, 0 and 0")
         object.__setattr__(self, "operators", operators_of(self.operators))
 
     @classmethod
-    def plain(cls) -> Settings:
-        """Return the paper's genetic algorithm: its mutations only, one population, children may repeat (Sec. 4.4)."""
+    def paper(cls, population: int = 100) -> Settings:
+        """Return the genetic algorithm of the paper and nothing else (Cocco, Sec. 4.4).
+
+        Random valid partitions, tournaments whose winners replace the whole population, its crossover and its four
+        mutations; children may repeat. The paper gives no values of its hyper-parameters but Figure 13's population of
+        500: these are our choice.
+        """
         return cls(
-            population=100, elite=10, crossover=0.8, modify=0.3, split=0.2, merge=0.3, shift=0.0,
-            retries=0, patience=0, islands=1, anneal=0.0, polish=0.0, seeds=False,
+            population=population, elite=0, crossover=0.8, modify=0.3, split=0.2, merge=0.3, shift=0.0, retries=0,
+            patience=0, islands=1, anneal=0.0, polish=0.0, seeds=False, uniform=True,
         )  # fmt: skip
+
+    @classmethod
+    def of(cls, method: str) -> Settings:
+        """Return the settings that a method has by default."""
+        return cls.paper() if method == "paper" else cls()
 
     def shares(self, has_capacities: bool) -> tuple[int, int, int, int]:
         """Return where modify-node, split, merge and shift end on a 32-bit random scale; the rest is mutation-DSE."""

@@ -61,8 +61,9 @@ def partition(
     accelerator
         The given hardware.
     method
-        "auto" (exact where it finishes soon, else ga), "ga" (the genetic algorithm), "exact" (a proof), "greedy"
-        (Halide's fusion), "dp" (contiguous by depth), "idp" (dp over many orders) or "sa" (simulated annealing).
+        "auto" (exact where it finishes soon, else ga), "ga" (our genetic algorithm), "paper" (the paper's, exactly
+        Sec. 4.4: `Settings.paper`), "exact" (a proof), "greedy" (Halide's fusion), "dp" (contiguous by depth), "idp"
+        (dp over many orders) or "sa" (simulated annealing).
     metric
         What to minimize: "ema" (off-chip bytes), "energy" (pJ), "latency" (cycles as executed, with the method "auto")
         or "latency-sum" (cycles, the paper's sum over subgraphs).
@@ -72,8 +73,8 @@ def partition(
         "none" (the paper: every tensor between subgraphs goes through DRAM) or "auto": whole tensors stay on chip from
         one subgraph to a later one where that is cheaper. The methods "auto" and "exact" then first search all
         partitions, orders and intervals, which is a proof where it finishes; the other methods never end worse than
-        with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) "none". A fair comparison with
-        the paper, or with a heuristic that keeps nothing on chip, asks for "none".
+        with "none". Default: "auto", with the plans of the paper (`Accelerator.plans`) or its method "none". A fair
+        comparison with the paper, or with a heuristic that keeps nothing on chip, asks for "none".
     slack
         How much of the metric may be given for less energy, as a share: 0.005 asks for the least energy among plans
         within 0.5 % of the best (`Result.second`). With 0, the default, it decides among plans that are as good.
@@ -106,8 +107,8 @@ def partition(
     ('optimal', 14, 139298472)
     """
     check_keywords(partition, fields, PartitionFields.__optional_keys__)
-    chosen = effort_of(effort, fields)
-    kept = kept_or_not(keep, accelerator)
+    chosen = effort_of(effort, fields, Settings.of(method))
+    kept = kept_or_not(keep, accelerator, method)
 
     def solved(metric: Metric, effort: Effort, slack: float = 0.0) -> Result:
         problem = on_hardware(network, accelerator, metric=metric, tile_rule=tile_rule, keep=kept)
@@ -157,7 +158,7 @@ def explore(
     weights
         How much each network counts: one positive number per network, by default 1.
     method
-        "auto" (ga, then a proof where that finishes soon), "ga", "exact", "sa", or memories first: "random",
+        "auto" (ga, then a proof where that finishes soon), "ga", "paper", "exact", "sa", or memories first: "random",
         "grid".
     tile_rule, effort
         As in `partition`.
@@ -186,7 +187,7 @@ def explore(
     chosen, shared = effort_of(effort, fields), machine_of(machine, fields)
     problem = over_space(
         networks, space, machine=shared, alpha=alpha, metric=metric, weights=weights, tile_rule=tile_rule,
-        keep=kept_or_not(keep, shared), count=count,
+        keep=kept_or_not(keep, shared, method), count=count,
     )  # fmt: skip
     exchange = fields.get("exchange")
     if exchange is not None:
@@ -218,7 +219,7 @@ def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
     from cocco.exploration.memories.edges import edges, extended, met_by
     from cocco.exploration.question.question import question_of
 
-    question = question_of(problem, effort, Settings())
+    question = question_of(problem, effort, Settings.of(method))
     result, is_proven = answered(question, method, effort, slack)
     if not problem.buffers:
         return result

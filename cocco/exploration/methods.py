@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple
 
 from cocco.bounds.certificate import unless_refuted
@@ -134,10 +135,10 @@ def automatic(question: Question, is_start: bool = False) -> Outcome:
     return found._replace(planned=proof.best, bound=proof.lower_bound, method=method)
 
 
-def genetic_algorithm(question: Question) -> Outcome:
-    """Return what the genetic algorithm finds, without any proof."""
+def genetic_algorithm(question: Question, name: str = "ga") -> Outcome:
+    """Return what the genetic algorithm finds, without any proof; name: of the method."""
     trace = search(question)
-    return Outcome(trace, trace.samples, "ga")
+    return Outcome(trace, trace.samples, name)
 
 
 def exact(question: Question) -> Outcome:
@@ -268,6 +269,7 @@ Method = Callable[[Question], Outcome]
 HARDWARE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": genetic_algorithm,
+    "paper": partial(genetic_algorithm, name="paper"),
     "exact": exact,
     "greedy": fusion,
     "dp": contiguous,
@@ -277,6 +279,7 @@ HARDWARE_METHODS: dict[str, Method] = {
 SPACE_METHODS: dict[str, Method] = {
     "auto": automatic,
     "ga": genetic_algorithm,
+    "paper": partial(genetic_algorithm, name="paper"),
     "exact": exact,
     "sa": anneal,
     "random": two_step("random"),

@@ -12,10 +12,10 @@ Minimized = Metric | Literal["latency"]
 Keep = Literal["auto", "none"]
 """Whether tensors may stay on chip between subgraphs: where that is proven to pay, or never, as in the paper."""
 
-HardwareMethod = Literal["auto", "ga", "exact", "greedy", "dp", "idp", "sa"]
+HardwareMethod = Literal["auto", "ga", "paper", "exact", "greedy", "dp", "idp", "sa"]
 """How a partition for given hardware is found (cocco.exploration.methods)."""
 
-SpaceMethod = Literal["auto", "ga", "exact", "sa", "random", "grid"]
+SpaceMethod = Literal["auto", "ga", "paper", "exact", "sa", "random", "grid"]
 """How a memory and its partitions are found."""
 
 ChipMethod = Literal["auto", "ga"]

@@ -44,6 +44,7 @@ LINES: tuple[Mapping[str, Any], ...] = (
     {"color": "#d55e00", "linestyle": "-.", "marker": "^"},
     {"color": "#009e73", "linestyle": ":", "marker": "D"},
     {"color": "#cc79a7", "linestyle": "-", "marker": "v"},
+    {"color": "#e69f00", "linestyle": "--", "marker": "P"},
 )  #: style of the first, second, ... line, in colours that all eyes tell apart (Okabe and Ito)
 PAPER_STYLE: Mapping[str, Any] = {
     "marker": "D",

@@ -40,17 +40,18 @@ def method_of(name: str) -> Literal["auto", "ga"]:
 
 
 class Method(NamedTuple):
-    """How a row of the paper's tables is computed: a method of `cocco.explore`, with our settings or the paper's."""
+    """How a row of the paper's tables is computed: a method of `cocco.explore`, with its settings or these."""
 
     method: SpaceMethod
-    is_plain: bool = False
+    settings: cocco.Settings | None = None
 
 
 METHODS = {
     "RS+GA": Method("random"),
     "GS+GA": Method("grid"),
     "SA": Method("sa"),
-    "Cocco (plain)": Method("ga", is_plain=True),
+    "Cocco (paper)": Method("paper"),
+    "Cocco (paper, 500)": Method("paper", cocco.Settings.paper(500)),
     "Cocco": Method("auto"),
 }  #: in the order of the tables; two-step methods have our genetic algorithm as their second step
 
@@ -103,7 +104,7 @@ def search(point: Point, *, bounded: bool = True) -> Result:
 
     bounded: also for wide networks with the attempt at a proof, which finds no better memory there but a better bound.
     """
-    method, is_plain = METHODS[point["method"]]
+    method, settings = METHODS[point["method"]]
     if method == "auto" and not bounded:
         method = method_of(point["network"])
     return cocco.explore(
@@ -115,8 +116,8 @@ def search(point: Point, *, bounded: bool = True) -> Result:
         method=method,
         samples=point["samples"],
         seed=point["seed"],
+        settings=settings,
         **machine(point),
-        settings=cocco.Settings.plain() if is_plain else None,
         ranges=False,
     )
 

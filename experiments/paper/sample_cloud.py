@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,8 +28,8 @@ MARKERS = "osv^D<>pXP"  #: of the groups, which differ in lightness too
 def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, case: Mapping[str, Any]) -> list[Point]:
     """Return some samples of each group of generations: capacity of one core, energy, cost.
 
-    The genetic algorithm is the paper's (Settings.plain) without an elite: 20 generations of 500 genomes, shared
-    buffer, alpha 0.002. mean_cost and deviation are of all samples of the group. Raises ValueError where the samples
+    The genetic algorithm is the paper's (Settings.paper), with 20 generations of 500 genomes; shared buffer, alpha
+    0.002. mean_cost and deviation are of all samples of the group. Raises ValueError where the samples
     are not so many whole generations.
     """
     if samples % GENERATIONS:
@@ -41,11 +40,10 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, cas
 
 def clouded(point: Point) -> Point:
     """Return the samples that are kept, with the mean and standard deviation of the cost in their group."""
-    settings = replace(cocco.Settings.plain(), population=point["population"], elite=0)
     result = cocco.explore(
-        workloads.load(point["network"]), space=searches.space_of(point), method="ga", keep=point.get("keep"),
-        alpha=point.get("alpha", searches.ALPHA), settings=settings, seed=point["seed"],
-        samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
+        workloads.load(point["network"]), space=searches.space_of(point), method="paper", keep=point.get("keep"),
+        alpha=point.get("alpha", searches.ALPHA), settings=cocco.Settings.paper(point["population"]),
+        seed=point["seed"], samples=GENERATIONS * point["population"], ranges=False, **searches.machine(point),
     )  # fmt: skip
     buffers = [str(name) for name in result.points if str(name).endswith("_buffer_bytes")]
     points = result.points

@@ -1,1 +1,1 @@
-"""Allocation searched to its end: TelaMalloc's search, canonical orders, and solvers."""
+"""Allocation searched to its end: canonical orders, and solvers."""

@@ -29,7 +29,6 @@ def least_height(
     high = capacity + 1 if best is None or best.address is None else height_of(problem, best.address)
     best = best or Outcome("gave_up")
     refuted, spent, limit = problem.bound - 1, 0, FIRST_NODES * len(problem.size)
-    minor = major = None
     status = best.status
     try:
         while spent < nodes and high - 1 > refuted:
@@ -39,7 +38,6 @@ def least_height(
                 effort = BOUND_EFFORT * limit if at == problem.bound else limit
                 tried = decide(at, min(effort, nodes - spent))
                 spent += tried.nodes or 0
-                minor, major = _sum(minor, tried.minor), _sum(major, tried.major)
                 refuted = max(refuted, tried.refuted)
                 if tried.address is not None:
                     best, status = tried, "feasible"
@@ -51,8 +49,4 @@ def least_height(
         status = "stopped"
     if best.address is None and status != "stopped":
         status = "infeasible" if refuted >= capacity else "gave_up"
-    return Outcome(status, best.address, spent, refuted, best.solved_by, minor, major)
-
-
-def _sum(total: int | None, more: int | None) -> int | None:
-    return total if more is None else (total or 0) + more
+    return Outcome(status, best.address, spent, refuted, best.solved_by)

@@ -8,7 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from cocco.allocation.allocate import DEFAULT_NODES, allocate
+from cocco.allocation.allocate import allocate
 from cocco.allocation.answer import AllocationResult
 from cocco.allocation.exact.complete import NODES
 from cocco.cli.options import values
@@ -33,15 +33,15 @@ def add_options(parser: Parser) -> None:
     )  # fmt: skip
     parser.add_argument("--capacity", type=values.size, required=True, metavar="SIZE", help="of the memory")
     parser.add_argument(
-        "--method", choices=("auto", "greedy", "search", "telamalloc", "ilp", "cp"), default="auto",
-        help="the algorithm. auto: greedy, then search (default); search: complete, canonical order; telamalloc: the "
-        "paper's search; ilp, cp: exact encodings for the solvers of the extra 'solvers'",
+        "--method", choices=("auto", "greedy", "search", "ilp", "cp"), default="auto",
+        help="the algorithm. auto: greedy, then search (default); search: complete, canonical order; ilp, cp: exact "
+        "encodings for the solvers of the extra 'solvers'",
     )  # fmt: skip
     parser.add_argument("--least", action="store_true", help="find the least height within the capacity")
     parser.add_argument("--minimize", action=Old, instead="--least", dest="least", nargs=0, const=True, default=False)
     parser.add_argument(
         "--nodes", type=values.count, metavar="N",
-        help="counted limit of the work; default: that of the effort, 200000 (telamalloc: 500000 steps)",
+        help="counted limit of the work; default: that of the effort, 200000",
     )  # fmt: skip
     add_effort(parser, "--nodes (1/8, 1, 8 times 200000)")
     add_engine(parser)
@@ -59,7 +59,7 @@ def run(options: Namespace) -> int:
     buffers = read_buffers(options.file, options.inclusive, options.ignore_offsets)
     with ready_files(output, picture):
         start = time.monotonic()
-        nodes = int(scaled(options, options.nodes, DEFAULT_NODES.get(options.method, NODES)))
+        nodes = int(scaled(options, options.nodes, NODES))
         asked = (options.capacity, options.method, options.least, nodes, options.engine)
         result, is_stopped = searched(lambda: allocate(buffers, *asked))
         print(f"cocco: {result.status} after {time.monotonic() - start:.2f} s", file=sys.stderr)

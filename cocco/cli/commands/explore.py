@@ -15,7 +15,7 @@ from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
     ANSWER,
     COST,
-    PLAIN,
+    OF_GENETIC,
     add_addresses,
     add_count,
     add_folder,
@@ -27,6 +27,7 @@ from cocco.cli.options.options import (
     add_search,
     add_space,
     method_of,
+    settings_of,
 )
 from cocco.cli.options.output import check_folder
 from cocco.cli.options.usage import Parser, UsageError
@@ -35,7 +36,6 @@ from cocco.cli.running.plans import add_bank, add_start, bank_of, start_of
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.resume import add_resume
 from cocco.cli.running.searches import Asked, Progress, ShownAnswer, asked_of
-from cocco.effort.settings import Settings
 from cocco.effort.status import Interrupted
 from cocco.exploration.explore import explore
 from cocco.output.folders.written import addresses
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
 #: what limits take the place of, and what a search under limits has no use for: options and their defaults
 NOT_LIMITED = {
     "method": "auto", "metric": "energy", "alpha": 0.002, "plain": False, "prove": False, "compare": False,
-    "from": None, "exchange": None, "slack": 0.0,
+    "from": None, "exchange": None, "slack": 0.0, "setting": None,
 }  # fmt: skip
 SETTINGS = (
     "alpha", "exchange", "metric", "method", "samples", *MACHINE, "tile_rule", "plain", "prove", "check_addresses",
@@ -73,7 +73,7 @@ def add_options(parser: Parser) -> None:
     _add_cost(parser)
     _add_limits(parser)
     add_search(
-        parser, "energy", ("auto", "ga", "exact", "sa", "random", "grid"),
+        parser, "energy", ("auto", "ga", "paper", "exact", "sa", "random", "grid"),
         "sa: simulated annealing; random, grid: memories first, then 5,000 samples of ga for each",
     )  # fmt: skip
     add_keep(parser)
@@ -127,7 +127,7 @@ def _add_limits(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search with alpha or under limits."""
-    check_method(options, options.method, (PLAIN,))
+    check_method(options, options.method, OF_GENETIC)
     options.method = method_of(options)
     is_axis = isinstance(options.cores, tuple)
     if options.axes or options.rates:
@@ -144,7 +144,7 @@ def run(options: Namespace) -> int:
     names = ("alpha", "exchange", "metric", "method", "prove", "check_addresses", "slack")
     question = asked.common | {name: getattr(options, name) for name in names}
     question["bank"] = None if is_axis else bank_of(options)  # of several at once none knows what the others find
-    question["settings"] = Settings.plain() if options.plain else Settings()
+    question["settings"] = settings_of(options)
     return (_explore_cores if is_axis else _explore)(asked, question, start_of(options, asked.networks))
 
 

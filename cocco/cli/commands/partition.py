@@ -12,7 +12,7 @@ from cocco.cli.options.hardware import accelerator_of
 from cocco.cli.options.networks import Loaded, load
 from cocco.cli.options.of_methods import check_method
 from cocco.cli.options.options import (
-    PLAIN,
+    OF_GENETIC,
     add_buffers,
     add_json,
     add_keep,
@@ -23,6 +23,7 @@ from cocco.cli.options.options import (
     add_search,
     keep_of,
     method_of,
+    settings_of,
 )
 from cocco.cli.options.output import output_path
 from cocco.cli.options.usage import Parser, UsageError
@@ -30,7 +31,6 @@ from cocco.cli.running.plans import PLAN_SUFFIXES, add_bank, add_start, bank_of,
 from cocco.cli.running.proofs import proof
 from cocco.cli.running.runs import hardware_notes
 from cocco.cli.running.searches import Progress, ShownAnswer, run_search
-from cocco.effort.settings import Settings
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import partition
 from cocco.latency.places import places_of
@@ -47,7 +47,7 @@ def add_options(parser: Parser) -> None:
     add_machine(parser)
     add_mapper(parser)
     add_search(
-        parser, DEFAULT_METRIC, ("auto", "ga", "greedy", "dp", "idp", "exact", "sa"),
+        parser, DEFAULT_METRIC, ("auto", "ga", "paper", "greedy", "dp", "idp", "exact", "sa"),
         "greedy: Halide's fusion; dp: contiguous by depth; idp: dp over many orders; sa: simulated annealing",
         (*METRIC_NAMES, "latency"),
     )  # fmt: skip
@@ -60,7 +60,7 @@ def add_options(parser: Parser) -> None:
 
 def run(options: Namespace) -> int:
     """Search, save the partition, print it."""
-    check_method(options, options.method, (PLAIN,))
+    check_method(options, options.method, OF_GENETIC)
     options.method = method_of(options)
     accelerator = accelerator_of(options)
     network = load(options.network, options)
@@ -69,7 +69,7 @@ def run(options: Namespace) -> int:
         "method", "metric", "samples", "seed", "tile_rule", "engine", "threads", "prove", "workers", "dask", "slack",
     )  # fmt: skip
     question = {name: getattr(options, name) for name in names} | {"keep": keep_of(options), "level": options.effort}
-    settings = Settings.plain() if options.plain else Settings()
+    settings = settings_of(options)
     question["bank"] = bank_of(options)
     initial = start_of(options, [network], accelerator)
 

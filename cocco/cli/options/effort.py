@@ -8,6 +8,7 @@ from argparse import Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from cocco.cli.options.of_methods import is_plain
 from cocco.effort.levels import LEVELS, Level
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
     """Return about how many seconds of one core a search takes where no proof ends it sooner, by counted work."""
     layers = sum(len(network.layers) for network in networks)
     seconds = START_SECONDS + options.samples * PER_SEARCH * layers**LAYERS_POWER
-    if getattr(options, "keep", None) == "none" or getattr(options, "plain", False):
+    if getattr(options, "keep", None) == "none" or is_plain(options):
         return seconds
     proofs = float(level(options).times) * (PER_PROOF * layers + PER_ATTEMPT * min(layers, MOST_ATTEMPTED))
     return seconds + proofs + layers * (PER_LAYER + options.samples * PER_WINDOW)

@@ -9,6 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cocco.cli.options.of_methods import is_plain
 from cocco.cli.options.plausible import derived, implausible
 from cocco.cli.options.usage import UsageError
 from cocco.cli.options.values import Bare
@@ -43,7 +44,7 @@ def settle(options: Namespace, known: Accelerator | None = None) -> None:
     for name in MACHINE:
         if not hasattr(options, name):
             setattr(options, name, found.get(name, getattr(DEFAULTS, name)))
-    if getattr(options, "plain", False) and options.keep != "auto":
+    if is_plain(options) and options.keep != "auto":
         is_said = "plans" in options.given or (path is not None and "plans" in found)
         options.plans = options.plans if is_said else "paper"
     if options.plans == "paper" and "connected" in options.given and options.connected == "all":
@@ -154,7 +155,7 @@ def machine_of(options: Namespace) -> dict[str, Any]:
 def space_of(options: Namespace) -> Space:
     """Return the candidates of --separate or else of --shared, with --range where it is given.
 
-    The paper's candidates go on where the answer lies at an end, but not with --plain.
+    The paper's candidates go on where the answer lies at an end, but not in the paper's search.
     """
     from cocco.problem.space import Range, SeparateBuffers, SharedBuffer, extending
 
@@ -172,7 +173,7 @@ def space_of(options: Namespace) -> Space:
         found: Space = SeparateBuffers(*(Range(*each) for each in ranges))
     else:
         found = SharedBuffer(*ranges[0]) if ranges else SharedBuffer()
-    return found if ranges or getattr(options, "plain", False) else extending(found)
+    return found if ranges or is_plain(options) else extending(found)
 
 
 def flag(name: str) -> str:

@@ -23,7 +23,7 @@ class Of(NamedTuple):
         if value == self.default:
             return None
         shown = f"{value:g}" if isinstance(value, float) else str(value)
-        return self.option if value is True else f"{self.option} {shown}"
+        return self.option if value is True or isinstance(value, list) else f"{self.option} {shown}"
 
 
 def check_method(options: Namespace, method: str, known: Iterable[Of]) -> None:
@@ -32,3 +32,8 @@ def check_method(options: Namespace, method: str, known: Iterable[Of]) -> None:
         asked = each.asked(options)
         if asked is not None and method not in each.methods:
             raise UsageError(f"{asked} not allowed with --method {method}: it is of {', '.join(each.methods)}")
+
+
+def is_plain(options: Namespace) -> bool:
+    """Return whether a search takes the genetic algorithm of the paper."""
+    return hasattr(options, "plain") and (options.plain or options.method == "paper")

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import argparse
 from argparse import Namespace
+from dataclasses import replace
 from typing import Any, get_args
 
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_search_effort
-from cocco.cli.options.of_methods import Of
+from cocco.cli.options.of_methods import Of, is_plain
 from cocco.cli.options.usage import Parser, UsageError
+from cocco.effort.settings import Settings
 from cocco.output.text.layout.tables import FORMATS
 from cocco.problem.names import Count, Keep
 from simulator.metrics import METRIC_NAMES
 
 #: headings of --help-all, each over options of several functions
 NETWORKS, MODEL, SEARCH, COST, ANSWER = "networks", "machine and model", "search", "cost", "answer"
-PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
+GENETIC = ("auto", "ga", "paper", "random", "grid")  #: methods with a genetic algorithm in them
+OF_GENETIC = (Of("--plain", False, GENETIC), Of("--setting", None, GENETIC))
 NETWORK_HELP = (
     "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
     "language model, or of an ONNX file (.onnx), or model.py:make_model, a PyTorch module that a file of yours makes"
@@ -258,8 +261,8 @@ def add_search(
     group = add_samples(parser)
     group.add_argument(
         "--method", choices=methods, default="auto",
-        help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: genetic; exact: exact search; "
-        + more,
+        help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: our genetic algorithm; paper: "
+        "the paper's, Sec. 4.4, with --plans paper; exact: exact search; " + more,
     )  # fmt: skip
     group.add_argument(
         "--metric", choices=metrics, default=metric,
@@ -274,8 +277,12 @@ def add_search(
     )  # fmt: skip
     group.add_argument(
         "--plain", action="store_true",
-        help="the paper's genetic algorithm, without founders, islands, shift-layers and polish, and --plans paper; "
-        "with auto it is ga",
+        help="the paper's genetic algorithm in place of ours, and --plans paper: with auto and ga it is --method paper",
+    )  # fmt: skip
+    group.add_argument(
+        "--setting", type=values.setting, action="append", metavar="NAME=VALUE",
+        help="a hyper-parameter of the genetic algorithm, such as population=500 or crossover=0.6: a field of "
+        "cocco.Settings (docs/search-and-proof.md); may be repeated",
     )  # fmt: skip
     group.add_argument(
         "--prove", action="store_true",
@@ -286,7 +293,7 @@ def add_search(
 
 def add_keep(parser: Parser, has_plain: bool = True) -> None:
     """Add whether tensors may stay on chip; has_plain: whether the command has --plain."""
-    default = f"default; with --plans paper{' or --plain' if has_plain else ''}: none"
+    default = f"default; with --plans paper{', --method paper or --plain' if has_plain else ''}: none"
     parser.add_argument_group(SEARCH).add_argument(
         "--keep", choices=("auto", "none"),
         help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
@@ -301,13 +308,18 @@ def keep_of(options: Namespace) -> Keep:
         raise UsageError("--keep auto not allowed with --plans paper: in the paper nothing stays on chip")
     if keep is not None:
         return keep
-    return "none" if options.plans == "paper" or getattr(options, "plain", False) else "auto"
+    return "none" if options.plans == "paper" or is_plain(options) else "auto"
 
 
 def method_of(options: Namespace) -> str:
-    """Return the algorithm: the paper's, without a proof, if its search is requested and nothing else stated."""
+    """Return the algorithm: the paper's in place of ours, without a proof, if that is requested."""
     found: str = options.method
-    return "ga" if options.plain and found == "auto" else found
+    return "paper" if options.plain and found in ("auto", "ga") else found
+
+
+def settings_of(options: Namespace) -> Settings:
+    """Return the hyper-parameters: the paper's or ours, but for those that are stated."""
+    return replace(Settings.of("paper" if is_plain(options) else "ga"), **dict(options.setting or ()))
 
 
 def add_samples(parser: Parser) -> Any:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 import re
 from argparse import ArgumentTypeError
+from dataclasses import fields
 
 from cocco.candidates.stream import MAX_SEED
+from cocco.effort.settings import Settings
 from cocco.problem.criteria import CRITERIA, Clocked
 from simulator.units import POWER
 
@@ -168,6 +170,18 @@ def bits(text: str) -> dict[str, int | str]:
             raise ArgumentTypeError(f"bits are KIND=N, each kind once, such as weights=4,cache=8; got {text!r}")
         found[name] = int(wanted) if re.fullmatch("[0-9]{1,9}", wanted) else wanted
     return found
+
+
+def setting(text: str) -> tuple[str, int | float | bool]:
+    """Return (name, value) of 'population=500'; the values that it may have, the settings know."""
+    name, equals, wanted = text.partition("=")
+    known = [each.name for each in fields(Settings) if each.name != "operators"]
+    if not equals or name not in known:
+        raise ArgumentTypeError(f"a setting is NAME=VALUE, with one of {', '.join(known)}; got {text!r}")
+    if wanted in ("true", "false"):
+        return name, wanted == "true"
+    found = number(wanted)
+    return name, int(found) if found.is_integer() and "." not in wanted else found
 
 
 def names(text: str) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from simulator.hardware_files import MACHINE
 
 #: what a question over machines has no use for: options and their defaults
 NOT_OF_CHIPS = {
-    "alpha": 0.002, "plain": False, "prove": False, "compare": False, "from": None, "slack": 0.0,
+    "alpha": 0.002, "plain": False, "setting": None, "prove": False, "compare": False, "from": None, "slack": 0.0,
     "addresses": False, "check_addresses": False,
 }  # fmt: skip
 

@@ -127,6 +127,7 @@ class Asked(NamedTuple):
             "technology": options.technology.to_json(),
             **({} if mapper == MAPPER else {"mapper": mapper}),
             **({} if getattr(options, "count", "one") == "one" else {"count": options.count}),
+            **({"setting": dict(options.setting)} if getattr(options, "setting", None) else {}),
             "keep": keep_of(options),
         }
 

@@ -25,6 +25,7 @@ from cocco.search.pricing.genomes import Pricer, Sample
 STEPS_PER_SAMPLE = (
     10  #: of a walk count as one sample: each changes a few subgraphs, most of which had a price before; our choice
 )
+REPORTS = 50  #: parts of a walk that each report their best, if it is the best so far; our choice
 LEAST_ANNEALED = 100  #: below, nothing is annealed; our choice: walks of a hundred steps find little
 MERGE = 0.1  #: share of merge-subgraph: with more of them most steps make what does not fit; our choice
 OTHERS = (-1, 1, -2, 2, -4, 4)  #: sizes of a buffer from that of the best genome; our choice
@@ -34,9 +35,9 @@ END = 0.005  #: last temperature of each walk; our choices, from trials on RandW
 
 @stored
 class Annealed(NamedTuple):
-    """The best genome of each walk with its cost, the samples that all walks took, and whether the user stopped it."""
+    """How the best of each walk fell, the samples that all walks took, and whether the user stopped it."""
 
-    found: list[tuple[list[int], Memory, float, float]]  #: labels, memory, Formula 1, cost
+    found: list[tuple[int, list[int], Memory, float, float]]  #: samples taken, labels, memory, Formula 1, cost
     samples: int
     is_stopped: bool
 
@@ -56,11 +57,11 @@ def annealed(
         others = list(_others(problem, memory))
         for other in others:
             walks.go(best.genome.labels, other, int(COLD[0] * samples) // len(others), COLD[1])
-        best = min(walks.found, key=lambda each: each.cost)
+        best = min((each for _, each in walks.found), key=lambda each: each.cost)
         walks.go(best.genome.labels, best.genome.capacities, samples - walks.samples, LAST[1])
     except KeyboardInterrupt:
         is_stopped = True
-    found = [(each.genome.labels, each.genome.capacities, each.value, each.cost) for each in walks.found]
+    found = [(min(at, walks.samples), *each.genome, each.value, each.cost) for at, each in walks.found]
     return Annealed(found, walks.samples, is_stopped)
 
 
@@ -72,30 +73,34 @@ class _Walks:
         self.problem, self.wanted, self.seed, self.engine = problem, samples, seed, engine
         self.pricer = Pricer(problem, engine=engine)
         self.settings = Settings(merge=MERGE)
-        self.found: list[Sample] = []  # the best of each walk
-        self.samples = 0
+        self.found: list[tuple[int, Sample]] = []  # samples taken, and the best of its walk until then
+        self.walks = self.samples = 0
 
     def go(self, labels: list[int], memory: Memory, samples: int, temperature: float) -> Sample:
         """Return the best of a walk of at most `samples` samples; its first subgraphs are split to fit the memory."""
-        start = self.pricer.evaluate(Genome(labels, memory), Stream(self.seed, WALKS - 1, len(self.found)))
-        self.found.append(start)
-        self.samples += 1
+        start = self.pricer.evaluate(Genome(labels, memory), Stream(self.seed, WALKS - 1, self.walks))
+        self.walks, self.samples = self.walks + 1, self.samples + 1
+        self.found.append((self.samples, start))
         if start.cost == math.inf:  # a layer does not run there
             return start
         count = max(0, samples - 1) * STEPS_PER_SAMPLE // BLOCK
         cooling = Cooling(temperature / self.problem.size, END / self.problem.size)
         make = blocks_of(in_memory(self.problem, memory), self.seed, self.settings, self.engine, cooling)
         walk = Walk(Genome(start.genome.labels, ()), start.value, start.value)
-        machine, first, block = self.problem.accelerator_of(memory), WALKS + STREAMS * len(self.found), 0
+        machine, first = self.problem.accelerator_of(memory), WALKS + STREAMS * self.walks
+        block, begun = 0, self.samples
         while block < count:
             tell("annealing", self.samples, self.wanted, "samples")
-            done, best, walk = make(first, range(block, count), count, walk)
+            stop = -(-count * (block * REPORTS // count + 1) // REPORTS)
+            done, best, walk = make(first, range(block, stop), count, walk)
             block += done
             self.samples += done * BLOCK // STEPS_PER_SAMPLE
             if best is not None:
                 cost = self.problem.objective.cost(best.value, machine)
-                self.found[-1] = Sample(Genome(best.genome.labels, memory), best.value, cost)
-        return self.found[-1]
+                sample = Sample(Genome(best.genome.labels, memory), best.value, cost)
+                at = begun + stop * BLOCK // STEPS_PER_SAMPLE
+                self.found[len(self.found) - (self.found[-1][0] == at) :] = [(at, sample)]
+        return self.found[-1][1]
 
 
 def _others(problem: Problem, memory: Sequence[int]) -> Iterator[Memory]:

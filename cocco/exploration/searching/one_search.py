@@ -80,11 +80,13 @@ def _no_worse(question: Question, trace: Trace) -> None:
 
 
 def _walked(trace: Trace, found: Annealed) -> None:
-    """Add the samples that annealing took, and the best genome of each walk as a sample."""
-    trace.spend(found.samples - len(found.found))
-    for labels, memory, value, cost in found.found:
+    """Add the samples that annealing took, of them those that were better than all before in their walk."""
+    before = trace.samples
+    for at, labels, memory, value, cost in found.found:
+        trace.spend(before + at - 1 - trace.samples)
         trace.add(Sample(Genome(labels, memory), value, cost))
-    trace.close()
+        trace.close()
+    trace.spend(before + found.samples - trace.samples)
     trace.is_stopped = found.is_stopped
 
 

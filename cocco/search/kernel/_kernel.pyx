@@ -313,6 +313,7 @@ cdef class Kernel:
         self.rates.modify_end, self.rates.split_end, self.rates.merge_end, self.rates.shift_end = ends
         self.rates.deviation = settings.deviation
         self.rates.tournament, self.rates.retries = settings.tournament, settings.retries
+        self.rates.is_uniform = settings.uniform
 
     cdef i64* _hold(self, values) except NULL:
         array = np.array([int(value) for value in values] + [0], dtype=np.int64)

@@ -3,7 +3,7 @@
     python -m experiments.allocation_time [--instances FILE.csv ...] [--factors 1.1 ...] [--seeds N] [--quick]
 
 One row per instance, part of it, capacity, method and seed. A seed is another order of the buffers, by which every
-method breaks its ties. All limits are counted: nodes of our search and of HiGHS, steps, and CP-SAT's deterministic
+method breaks its ties. All limits are counted: nodes of our search and of HiGHS, and CP-SAT's deterministic
 time. `cpu_seconds`, with preparing and building, are those of one core; all other columns repeat exactly.
 """
 
@@ -21,7 +21,6 @@ from matplotlib.figure import Figure
 import cocco
 from cocco.allocation.answer import Outcome
 from cocco.allocation.exact.solvers import cp, ilp
-from cocco.allocation.exact.telamalloc import telamalloc
 from cocco.allocation.problem import AllocationProblem, make_problem
 from experiments.common import command
 from experiments.common.drawing import LINES, panels
@@ -34,11 +33,9 @@ from simulator.allocation.judge import check_allocation
 CP_NODES = 1_000  #: half a unit of CP-SAT's deterministic time, and as many conflicts
 ILP_NODES = 1  #: of HiGHS, whose root alone takes most of its time
 MOST_PAIRS = 5_000  #: of overlap in encodings of pairs; with more, what no limit counts takes minutes: "left out"
-STEPS = 5_000  #: of TelaMalloc's search; the paper gives 500,000
 
 Solve = Callable[[AllocationProblem, int], Outcome]
 SOLVERS: Mapping[str, Solve] = {
-    "telamalloc": lambda problem, capacity: telamalloc(problem, capacity, STEPS),
     "CP-SAT": lambda problem, capacity: cp(problem, capacity, False, CP_NODES),
     "CP-SAT pairs": lambda problem, capacity: cp(problem, capacity, False, CP_NODES, "pairs"),
     "HiGHS": lambda problem, capacity: ilp(problem, capacity, False, ILP_NODES),
@@ -48,7 +45,6 @@ OF_PAIRS = ("CP-SAT pairs", "HiGHS")
 METHODS = (OURS, *SOLVERS)
 LABELS = {
     OURS: "auto (ours)",
-    "telamalloc": "TelaMalloc's search (ours)",
     "CP-SAT": "CP-SAT, rectangles",
     "CP-SAT pairs": "CP-SAT, an order for each pair",
     "HiGHS": "HiGHS, the ILP",

@@ -1,4 +1,4 @@
-"""Every method against the judge and against each other; the greedy rules, phases, TelaMalloc, explanations."""
+"""Every method against the judge and against each other; the greedy rules, explanations."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import cocco
 from cocco.allocation import explain, problem
 from cocco.allocation.allocate import METHODS
-from cocco.allocation.exact import phases, solvers, telamalloc
+from cocco.allocation.exact import solvers
 from cocco.allocation.heuristics import greedy
 from simulator.allocation.buffers import Allocation, Buffer
 from simulator.allocation.files import read_buffers
@@ -31,7 +31,7 @@ HEIGHTS = {  # sky, ff, bf, low of the ten buffers; ties by index
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("method", ["auto", "greedy", "search", "telamalloc"])
+@pytest.mark.parametrize("method", ["auto", "greedy", "search"])
 @settings(max_examples=80, deadline=None)
 @given(buffers=small_buffers(), capacity=st.integers(4, 14), minimize=st.booleans())
 def test_every_answer_is_right_and_every_refusal_true(method, buffers, capacity, minimize):
@@ -118,41 +118,6 @@ def test_peak_contention_is_the_largest_of_a_buffer_s_sections(seed):
         for a, b in zip(found.piece_starts, found.piece_starts[1:])
     ]
     assert greedy.peak_contention(found).tolist() == expected
-
-
-def test_phases_of_the_ten_buffers():
-    """At 6 of 6 bytes: sections 0 and 1, section 3, and section 4, which no buffer joins to it; then section 2."""
-    assert phases.phases(problem.make_problem(named(TEN)), 6) == [[0, 1, 2, 3, 4], [6], [7, 8, 9], [5]]
-
-
-def test_telamalloc_backtracks_to_the_solution_of_the_ten_buffers():
-    found = cocco.allocate(named(TEN), 6, "telamalloc")
-    assert (found.status, found.height_bytes) == ("optimal", 6)
-    assert found.backtracks_minor > 0 and found.nodes >= 10 + found.backtracks_minor
-
-
-def test_telamalloc_proves_nothing():
-    """There is no allocation in 4 bytes, and contention is 4."""
-    found = cocco.allocate(named(EIGHT), 4, "telamalloc")
-    assert (found.status, found.conflict) == ("gave_up", None)
-    assert cocco.allocate(named(EIGHT), 4, "telamalloc", nodes=3).nodes == 3
-
-
-@pytest.mark.parametrize("strategy", telamalloc.STRATEGIES)
-def test_every_strategy_solves_what_is_easy(strategy):
-    buffers = random_buffers(3, 40)
-    found = problem.make_problem(buffers)
-    capacity = 3 * found.bound
-    outcome = telamalloc.telamalloc(found, capacity, 5_000, strategy)
-    at = dict(zip([b.id for b in buffers], (outcome.address * found.granule).tolist()))
-    assert check_allocation(buffers, Allocation(at), capacity * found.granule) == []
-
-
-@pytest.mark.skipif(not SHARED.is_dir(), reason="the published instances are not here")
-@pytest.mark.parametrize(("name", "steps"), [("D", 395), ("H", 316), ("J", 410)])
-def test_telamalloc_solves_some_hard_instances_with_a_quarter_more_room(name, steps):
-    buffers = read_buffers(SHARED / "minimalloc" / f"{name}.1048576.csv")
-    assert cocco.allocate(buffers, 1048576 * 5 // 4, "telamalloc").nodes == steps
 
 
 @settings(max_examples=100, deadline=None)

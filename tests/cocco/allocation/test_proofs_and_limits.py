@@ -19,8 +19,7 @@ from simulator.allocation.buffers import Buffer
 from tests.helpers.random_buffers import EIGHT, fits_somehow, named, random_buffers, small_buffers
 
 METHODS = [
-    "auto", "search", "telamalloc",
-    pytest.param("ilp", marks=pytest.mark.filterwarnings("ignore")), pytest.param("cp"),
+    "auto", "search", pytest.param("ilp", marks=pytest.mark.filterwarnings("ignore")), pytest.param("cp"),
 ]  # fmt: skip
 
 
@@ -43,15 +42,14 @@ def test_no_claim_is_false_whatever_the_limit(method, buffers, capacity, minimiz
             assert fits_somehow([each for each in members if each is not left_out], capacity)
 
 
-@pytest.mark.parametrize("method", ["search", "telamalloc"])
 @pytest.mark.parametrize("minimize", [False, True])
-def test_the_limit_is_for_all_parts_of_time_together(method, minimize):
+def test_the_limit_is_for_all_parts_of_time_together(minimize):
     """The same 60 buffers twice, one after the other: 70 nodes may be enough for one of them, and no more are taken."""
     first = random_buffers(8, 60, plain=True)
     last = max(each.upper for each in first)
     again = [replace(each, id=f"{each.id}b", lower=each.lower + last, upper=each.upper + last) for each in first]
     bound = problem.make_problem(first).bound
-    found = cocco.allocate([*first, *again], bound * 6 // 5, method, minimize, nodes=70)
+    found = cocco.allocate([*first, *again], bound * 6 // 5, "search", minimize, nodes=70)
     assert (found.status, found.nodes) == ("gave_up", 70)
 
 

@@ -43,6 +43,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*SCHEDULE, "--check", "x.json", "--effort", "quick"), ["--effort quick not allowed with --check"]),
         ((*PARTITION, "--method", "greedy", "--plain"), ["--plain not allowed with --method greedy", "ga"]),
         ((*EXPLORE, "--method", "exact", "--plain"), ["--plain not allowed with --method exact"]),
+        ((*EXPLORE, "--method", "sa", "--setting", "elite=0"), ["--setting not allowed with --method sa", "paper"]),
         ((*EXPLORE, "--force"), ["--force needs -o"]),
         ((*PARTITION, "--unsupported", "passthrough"), ["vgg16: takes no --unsupported", "ONNX"]),
         ((*EXPLORE, "--minimize", "energy", "--limit", "ema=1GB", "--addresses"), ["--addresses", "--minimize"]),

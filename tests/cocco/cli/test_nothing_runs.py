@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+import json
+
 import pytest
 
 import workloads
 from simulator import Partition, least_capacity
-from tests.helpers.command_line import answer, cocco
+from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.search_graphs import chain
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -82,5 +85,19 @@ def test_cores_that_run_are_written_beside_those_that_do_not(tmp_path, network):
 def test_plain_is_the_papers_algorithm_and_says_so(network):
     for command in (("partition", network, "--shared-buffer", "2KB"), ("explore", network, "--range", "1KB:2KB:1KB")):
         content = answer(cocco(*command, "--plain", "--samples", 60, "--json"))
-        assert (content["method"], content["samples"]) == ("ga", 60)
+        assert (content["method"], content["samples"]) == ("paper", 60)
         assert content == answer(cocco(*command, "--plain", "--method", "ga", "--samples", 60, "--json"))
+        assert content == answer(cocco(*command, "--method", "paper", "--samples", 60, "--json"))
+
+
+def test_every_parameter_of_the_genetic_algorithm_is_an_option(network, tmp_path):
+    """Generations of the paper's are whole populations: 60 samples are three of 20."""
+    explore = ("explore", network, "--range", "1KB:2KB:1KB", "--samples", 60, "--method", "paper")
+    run = tmp_path / "run"
+    answer(cocco(*explore, "--setting", "population=20", "--setting", "crossover=0.6", "--json", "-o", run))
+    assert json.loads((run / "result.json").read_text())["settings"]["setting"] == {"population": 20, "crossover": 0.6}
+    with (run / "history.csv").open() as file:
+        assert [row["samples"] for row in csv.DictReader(file)] == ["20", "40", "60"]
+    assert_malformed(cocco(*explore, "--setting", "populatio=20"), ["--setting", "populatio=20", "population, elite"])
+    assert_malformed(cocco(*explore, "--setting", "elite=200"), ["settings.elite must be below population=100"])
+    assert_malformed(cocco(*explore, "--setting", "uniform=2"), ["settings.uniform must be true or false, got 2"])

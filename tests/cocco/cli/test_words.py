@@ -149,7 +149,7 @@ function=$(complete -p cocco | sed 's/.*-F \\([^ ]*\\) .*/\\1/')
         ("exp", {"explore"}),
         ("explore resn", {"resnet50", "resnet152"}),
         ("explore vgg16 --meth", {"--method"}),
-        ("allocate --method tel", {"telamalloc"}),
+        ("allocate --method sea", {"search"}),
         ("evaluate vgg16 pla", {"plan.json"}),
         ("evaluate vgg16 --hardware pl", {"plan.json"}),
     ],

@@ -25,6 +25,7 @@ from cocco.effort.settings import Settings
         ({"polish": -0.1}, "settings.polish must be a number from 0 to 1, got -0.1"),
         ({"anneal": 1.1}, "settings.anneal must be a number from 0 to 1, got 1.1"),
         ({"price_memo": 0}, "settings.price_memo must be an integer from 1"),
+        ({"uniform": 1}, "settings.uniform must be true or false, got 1"),
     ],
 )
 def test_settings_that_are_none(change, message):
@@ -40,7 +41,8 @@ def test_shares_divide_32_random_bits():
 
 
 def test_the_papers_algorithm_has_only_the_papers_mutations():
-    """Modify, split and merge share the draws; there is one population that never starts anew."""
-    plain = Settings.plain()
-    assert plain.shares(False)[2:] == (ONE, ONE)
-    assert (plain.islands, plain.patience, plain.retries, plain.polish, plain.seeds) == (1, 0, 0, 0.0, False)
+    """Modify, split and merge share the draws; one population, replaced as a whole, never starts anew (Sec. 4.4)."""
+    paper = Settings.paper()
+    assert paper.shares(False)[2:] == (ONE, ONE) and paper.uniform
+    assert (paper.elite, paper.islands, paper.patience, paper.retries) == (0, 1, 0, 0)
+    assert (paper.polish, paper.anneal, paper.seeds) == (0.0, 0.0, False)

@@ -237,7 +237,7 @@ def test_refusal_without_a_proof_is_left_open(monkeypatch: pytest.MonkeyPatch):
     def gives_up(buffers, capacity, *_, **__):
         from cocco.allocation.allocate import allocate
 
-        return allocate(buffers, capacity, "telamalloc", nodes=1)
+        return replace(allocate(buffers, capacity), status="gave_up", allocation=None)
 
     monkeypatch.setattr("cocco.scheduling.packing.allocate", gives_up)
     assert pack(graph, stays, 10) == Packed("gave_up", {}, "none", ())

@@ -97,7 +97,7 @@ def test_every_script_says_what_it_takes_and_has_it_as_settings_or_axes(name: st
     assert experiment.name == name and set(experiment.axes) <= set(aims.FIELDS)
     assert not set(experiment.axes) & set(experiment.full), "either a setting or an axis"
     assert set(experiment.quick) <= set(experiment.full)
-    if name not in ("mapping_quality", "language_models", "allocation_time", "learned_backtracking"):
+    if name not in ("mapping_quality", "language_models", "allocation_time"):
         assert "networks" in experiment.taken
 
 
@@ -141,7 +141,7 @@ def test_a_file_that_changed_is_computed_anew(tmp_path: Path):
 def test_seeds_are_rows_of_tables_1_and_2_and_the_picture_shows_their_spread(network: str, tmp_path: Path):
     table = coexploration_shared.run(tmp_path, networks=[network], samples=120, seeds=2, cores=[1, 2])
     assert table.groupby(["cores", "method", "seed"]).size().eq(1).all()
-    assert set(table["seed"]) == {0, 1} and len(table) == 2 * 2 * 8
+    assert set(table["seed"]) == {0, 1} and len(table) == 2 * 2 * 9
     figure = coexploration_shared.EXPERIMENT.picture(table)
     assert [each.get_title() for each in figure.axes] == ["tiny.json, 1 core", "tiny.json, 2 cores"]
     assert all(each.containers for each in figure.axes)

@@ -81,7 +81,7 @@ def test_picture_is_drawn_from_the_csv_alone(name: str, tables: dict):
 def test_tables_1_and_2_have_the_methods_of_the_paper_in_its_order(space: str, sizes: list[str], tables: dict):
     table = tables[f"coexploration_{space}"]
     fixed = ["Buf(S)", "Buf(M)", "Buf(L)"]
-    assert list(table["method"]) == [*fixed, "RS+GA", "GS+GA", "SA", "Cocco (plain)", "Cocco"]
+    assert list(table["method"]) == [*fixed, "RS+GA", "GS+GA", "SA", "Cocco (paper)", "Cocco (paper, 500)", "Cocco"]
     assert {"paper_cost", "cost_difference", *sizes, *(f"paper_{size}" for size in sizes)} <= {*table.columns}
     capacity = 1024 * table[sizes].sum(axis=1)
     np.testing.assert_allclose(table["cost"], capacity + searches.ALPHA * table["energy_pj"], rtol=1e-12)

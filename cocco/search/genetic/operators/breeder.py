@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Sequence
 
-from cocco.candidates.genome import Genome, random_capacities, random_labels
+from cocco.candidates.genome import Genome, random_capacities, random_labels, uniform_labels
 from cocco.candidates.stream import ONE, Stream, threshold
 from cocco.effort.settings import Settings
 from cocco.problem.problem import Problem
@@ -47,7 +47,8 @@ class Breeder:
             while stream.chance(self.again):
                 genome = self.mutate(genome, stream)
         else:
-            genome = Genome(random_labels(self.problem, stream), random_capacities(self.problem, stream))
+            drawn = uniform_labels if self.settings.uniform else random_labels
+            genome = Genome(drawn(self.problem, stream), random_capacities(self.problem, stream))
         return self.repaired(genome)
 
     def child(self, parents: Sequence[Sample], known: Container[tuple[int, ...]], stream: Stream) -> Genome:

@@ -10,6 +10,7 @@ cdef struct Rates:  # cocco.effort.settings.Settings as thresholds of 32 random 
     i64 deviation
     i64 tournament
     i64 retries
+    bint is_uniform
 
 
 cdef struct Individual:  # a genome and what it costs
@@ -136,7 +137,10 @@ cdef int make_child(
             while chance(&stream, rates.again):
                 mutate(g, goal, rates, b, labels, capacities, &stream)
         else:
-            random_labels(g, labels, &stream)
+            if rates.is_uniform:
+                uniform_labels(g, b, labels, &stream)
+            else:
+                random_labels(g, labels, &stream)
             random_capacities(goal, capacities, &stream)
         repair(g, b, labels)
     return evaluate(

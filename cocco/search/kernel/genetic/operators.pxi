@@ -297,6 +297,34 @@ cdef void random_labels(Graph* g, i64* labels, u64* stream) noexcept nogil:
             labels[v] = v
 
 
+cdef void uniform_labels(Graph* g, Bench* b, i64* labels, u64* stream) noexcept nogil:
+    cdef i64 v, j, k, last, count
+    for v in range(g.size):
+        last = count = 0
+        for j in range(g.producer_start[v], g.producer_start[v + 1]):
+            last = imax(last, labels[g.producers[j]])
+        for j in range(g.producer_start[v], g.producer_start[v + 1]):
+            count = admit(b.group, count, labels[g.producers[j]], last)
+        for k in range(g.sets_of_start[v], g.sets_of_start[v + 1]):
+            for j in range(g.sibling_start[g.sets_of[k]], g.sibling_start[g.sets_of[k] + 1]):
+                if g.siblings[j] < v:
+                    count = admit(b.group, count, labels[g.siblings[j]], last)
+        b.group[count] = v
+        labels[v] = b.group[below(stream, count + 1)]
+
+
+cdef i64 admit(i64* found, i64 count, i64 label, i64 last) noexcept nogil:
+    """Add a subgraph from `last` on to those found, once; return how many they are."""
+    cdef i64 i
+    if label < last:
+        return count
+    for i in range(count):
+        if found[i] == label:
+            return count
+    found[count] = label
+    return count + 1
+
+
 cdef void crossover(
     Graph* g, Bench* b, Bench* b2, const i64* mother, const i64* father, i64* child, u64* stream
 ) noexcept nogil:

@@ -31,7 +31,7 @@ def test_few_samples_are_no_worse_in_any_memory(seeds):
         space = SharedBuffer(least, least + 3 * 2048, 2048)
         found = cocco.explore(network, space=space, alpha=0.01, method="ga", samples=3, seed=seed, keep="none")
         plain = cocco.explore(
-            network, space=space, alpha=0.01, method="ga", samples=3, seed=seed, keep="none", settings=Settings.plain()
+            network, space=space, alpha=0.01, method="ga", samples=3, seed=seed, keep="none", settings=Settings.paper()
         )
         for size in range(least, least + 3 * 2048 + 1, 2048):
             chip = Accelerator(shared_buffer=size)

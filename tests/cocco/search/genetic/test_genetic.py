@@ -144,3 +144,11 @@ def test_progress_is_told_after_each_generation():
     told = []
     genetic(spaced(diamond()), 60, 0, SMALL, progress=lambda *numbers: told.append(numbers))
     assert [(done, total) for done, total, _ in told] == [(20, 60), (36, 60), (52, 60), (60, 60)]
+
+
+def test_a_population_of_the_paper_is_replaced_as_a_whole():
+    """Cocco, Sec. 4.4.5: winners form the new generation, so the cheapest of one may be lost, and children repeat."""
+    history = genetic(spaced(chain(20)), 400, 0, Settings.paper(20)).seen().history
+    assert list(history["samples"]) == list(range(20, 401, 20))
+    assert not history["min_cost"].is_monotonic_decreasing and history["best_cost"].is_monotonic_decreasing
+    assert history["distinct"].min() < 20

@@ -49,4 +49,4 @@ def test_a_population_without_islands_starts_anew_where_it_no_longer_improves():
 
 
 def test_without_patience_and_islands_nothing_starts_anew():
-    assert Islands(Settings.plain(), SAMPLES).next(population(5), 10**6, SAMPLES) is None
+    assert Islands(Settings.paper(), SAMPLES).next(population(5), 10**6, SAMPLES) is None

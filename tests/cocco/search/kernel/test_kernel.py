@@ -42,6 +42,12 @@ def test_engines_agree_on_random_problems(seed):
     assert_same_search(problem, Settings(population=24, elite=3), 130, 1 + seed % 3, initial)
 
 
+@each_seed(4, 24)
+def test_engines_agree_on_the_genetic_algorithm_of_the_paper(seed):
+    """Random partitions drawn uniformly, no elite, one population."""
+    assert_same_search(random_twin(seed), Settings.paper(24), 96, 1 + seed % 3)
+
+
 @pytest.mark.parametrize("bandwidth", [16, 2**16])
 @pytest.mark.parametrize("metric", ["latency-sum", "energy"])
 def test_engines_agree_where_slots_outgrow_64_bits(bandwidth, metric):
