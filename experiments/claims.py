@@ -15,7 +15,7 @@ import pandas
 from experiments.common.drawing import title
 from experiments.common.published import HEADLINE
 from experiments.paper.related.schedules import BASELINES
-from experiments.tables import FIXED, markdown, reference
+from experiments.tables import markdown, reference
 
 PAPER, OURS = "Cocco (paper)", "Cocco"  #: the paper's algorithm, with two populations, and ours
 COLUMNS = [f"{order}_{method}_bytes" for order, method in BASELINES]

@@ -73,7 +73,7 @@ def add_bank(parser: Parser) -> None:
 
 def bank_of(options: Namespace) -> Bank | None:
     """Return the bank of a search; none for methods that are asked by name, which answer for themselves."""
-    if options.fresh or options.method != "auto":
+    if options.fresh or options.method != "auto" or getattr(options, "plain", False):
         return None
     from cocco.bank.bank import users_bank
 
