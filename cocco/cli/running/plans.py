@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.cli.options.of_methods import is_plain
 from cocco.cli.options.options import PARTITION, SEARCH
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.cli.running.runs import LAYERWISE, believe
@@ -73,7 +74,7 @@ def add_bank(parser: Parser) -> None:
 
 def bank_of(options: Namespace) -> Bank | None:
     """Return the bank of a search; none for methods that are asked by name, which answer for themselves."""
-    if options.fresh or options.method != "auto" or getattr(options, "plain", False):
+    if options.fresh or options.method != "auto" or is_plain(options):
         return None
     from cocco.bank.bank import users_bank
 
