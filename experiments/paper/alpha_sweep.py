@@ -54,7 +54,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(1, 2, 9, 3.8)
     alphas = sorted(table["alpha"].unique())
     shares = [str(name) for name in table if str(name).endswith("_share")]
-    units = [CRITERIA[name.removesuffix("_share")].unit for name in shares]
+    units = [CRITERIA[name.removesuffix("_share")].unit.removesuffix("s") for name in shares]
     table = table.assign(share=table[shares].bfill(axis=1).iloc[:, 0])
     for name, style in styles(table["network"].unique()):
         rows = table[table["network"] == name].sort_values("alpha")

@@ -43,7 +43,7 @@ def brought_text(found: Comparison) -> str:
     counts = [" -> ".join(str(len(side.subgraphs)) for side in each.sides) for each in found.differences]
     rest = [None if None in column else total - sum(column) for *column, total in zip(*changed, whole)]
     rows = [*zip(names, counts, *zip(*changed))]
-    if any(rest):
+    if any(round(each or 0.0) for each in rest):  # energies are sums of fractions
         rows.append(("the others, by what is kept on chip", "", *rest))
     rows.append(("in all", f"{len(first.partition)} -> {len(second.partition)}", *whole))
     named, counted_, moved, spent, cycles = zip(*rows)
