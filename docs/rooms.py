@@ -18,6 +18,7 @@ ROOMS = (
     "workloads.errors",
     "workloads.display",
     "workloads.files",
+    "workloads.others",
     "workloads.network.layers",
     "workloads.network",
     "workloads.language",

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What a partition costs. If status is "infeasible", `infeasible` says why and every total is infinite.
+    """What a partition costs. If it is "infeasible", `infeasible` says why, sums are infinite, and shares nan.
 
     Units are in the names; totals are for the whole batch.
 
@@ -103,9 +103,9 @@ class Evaluation:
         return self.source[1].shared(cost.scheme for cost in self.subgraphs)
 
     @property
-    def crossbar_bytes(self) -> int:
-        """Bytes that pass from core to core."""
-        return sum(cost.crossbar_bytes for cost in self.subgraphs)
+    def crossbar_bytes(self) -> float:
+        """Bytes that pass from core to core; infinite where the partition cannot run."""
+        return sum(cost.crossbar_bytes for cost in self.subgraphs) if self.fits else math.inf
 
     @cached_property
     def simulation(self) -> Simulation:
@@ -135,7 +135,7 @@ class Evaluation:
 
     @property
     def utilization(self) -> float:
-        """MACs done over those that the PE arrays of all cores can do in compute_cycles."""
+        """MACs done over those that the PE arrays of all cores can do in compute_cycles; nan where it cannot run."""
         return self._utilization(self.compute_cycles)
 
     @property
@@ -155,7 +155,7 @@ class Evaluation:
 
     def _utilization(self, cycles: float) -> float:
         assert self.source is not None, "evaluate() made it"
-        return self.accelerator.utilization(self.source[0].macs, cycles)
+        return self.accelerator.utilization(self.source[0].macs, cycles) if self.fits else math.nan
 
     def summary(self) -> str:
         """Return the totals as a few lines of text, or why the partition cannot run."""
@@ -180,10 +180,13 @@ class Evaluation:
         return {"subgraphs": len(self.subgraphs), **{name: getattr(self, name) for name in names}}
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return one row per subgraph in execution order, with layers joined by spaces and the tile as two columns."""
+        """Return one row per subgraph in execution order, with layers joined by spaces and the tile as two columns.
+
+        Those that cannot run come last: what they cost is infinite, as are its sums over the rows.
+        """
         import pandas
 
-        rows = []
+        rows: list[dict[str, Any]] = []
         for cost in self.subgraphs:
             row = cost.to_json() | {"layers": " ".join(cost.layers)}
             row["tile_rows"], row["tile_columns"] = row.pop("tile")
@@ -191,6 +194,8 @@ class Evaluation:
             del row["loops"]
             row |= {f"energy_{name}_pj": value for name, value in row.pop("energy_breakdown").items()}
             rows.append(row)
+        summed = dict.fromkeys(("ema_bytes", "energy_pj", "compute_cycles", "latency_cycles"), math.inf)
+        rows += [{"layers": " ".join(each.layers)} | summed for each in self.infeasible]
         return pandas.DataFrame(rows)
 
     def to_json(self) -> dict[str, Any]:

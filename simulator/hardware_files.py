@@ -221,7 +221,8 @@ def _yaml(value: object) -> str:
 def _check_keys(path: str | PathLike[str], content: dict[str, Any], known: tuple[str, ...], what: str) -> None:
     for key in content:
         if key not in known:
-            raise FileFormatError(f"{path}: unknown key {shown(key)}; {what} has {', '.join(known)}")
+            hint = f"it belongs {'below' if 'technology' in known else 'outside'} technology; " if key in WORDS else ""
+            raise FileFormatError(f"{path}: unknown key {shown(key)}; {hint}{what} has {', '.join(known)}")
 
 
 def _size(path: str | PathLike[str], name: str, value: object) -> int:

@@ -16,6 +16,7 @@ from workloads.errors import FileFormatError, NetworkError, shown
 from workloads.files import read_mapping
 from workloads.network.network import Network, check_network
 from workloads.network.rewriting.in_blocks import Attention, attention_in_blocks
+from workloads.others import NETWORKS, is_python, of_packages
 
 #: name -> file of workloads/zoo that has its function. First those of Cocco in the order of Sec. 5.1.1 (plain,
 #: multi-branch, irregular), then those of COSMA, Sec. V-A1, and at the end language models
@@ -52,7 +53,6 @@ _BUILT_IN = {
     "bert_base": "encoders",
     "whisper_tiny": "encoders",
 }
-GROUP = "cocco.networks"  #: entry points of other packages: functions that return a Network, by its name
 #: the networks of Cocco's evaluation (Sec. 5.1.1), for experiments, benchmarks and tests about that paper
 PAPER_NETWORKS = tuple(_BUILT_IN)[:9]
 #: built-in networks with windows over time: whole-tensor scheduling takes them, the simulator gives them no price
@@ -85,8 +85,8 @@ def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", 
     ----------
     name_or_path : str or PathLike
         One of `names()`, or of the entry points "cocco.networks" of installed packages, or a path: what ends in .json
-        or .onnx or has a path separator in it. Or model.py:make_model: a torch.nn.Module that a file of yours has, or a
-        function in it that makes one; the file is imported.
+        or .onnx or has a path separator in it. Or model.py:make_model: a Network or torch.nn.Module of a file of yours,
+        or a function in it that makes one; the file is imported.
     attention : {"layers", "blocks"}
         As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
@@ -134,10 +134,9 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
         return _read_python(source, options)
     separators = [separator for separator in (os.sep, os.altsep) if separator]
     if not source.lower().endswith(".json") and not any(separator in source for separator in separators):
-        from importlib.metadata import entry_points  # only for a name that is not built in: it reads every package
-
-        for each in entry_points(group=GROUP, name=source):
-            network = _build(source, each.load(), options)
+        made = of_packages(NETWORKS, source)
+        if made is not None:
+            network = _build(source, made, options)
             check_network(network)
             return network
         close = get_close_matches(source.lower(), _BUILT_IN, n=1, cutoff=0.5)
@@ -248,12 +247,6 @@ def from_torch(
     from workloads.importing.torch.module import read_module
 
     return read_module(module, example_inputs, name, unsupported, masks)
-
-
-def is_python(source: str) -> bool:
-    """Return whether a network is named as what a file or module of Python has: model.py:make_model."""
-    home, colon, name = source.rpartition(":")
-    return bool(colon) and name.isidentifier() and (home.endswith(".py") or home.replace(".", "_").isidentifier())
 
 
 def _read_python(source: str, options: dict[str, Any]) -> Network:

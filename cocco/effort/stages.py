@@ -1,16 +1,19 @@
 """Stages: report to a listener what a search is doing. Nothing here changes an answer.
 
 A search reports its stages from anywhere, as a program writes to its log: the listener is not passed as an argument.
+They also go to the logger "cocco", at level DEBUG.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import NamedTuple
 
+LOG = logging.getLogger("cocco")
 PROGRESS = "cocco progress"  #: name of the thread that shows stages beside a search, where there is one
 
 
@@ -82,6 +85,7 @@ def tell(
     name: str, done: int = 0, total: int = 0, unit: str = "", *, best: float = math.inf, bound: float = 0.0
 ) -> None:
     """Report how far the search is; best and bound are of the whole question, and stay until improved."""
+    LOG.debug("%s %d of %d %s", name, done, total, unit)
     watched = _watched.get()
     if watched is None:
         return

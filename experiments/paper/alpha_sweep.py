@@ -16,6 +16,8 @@ from experiments.sweep.points import Point
 
 ALPHAS = (published.FIGURE_14_FIRST_ALPHA, 0.001, 0.002, 0.005, 0.01)  #: bytes per pJ; all but the first our choice
 
+FAR = 20  #: how many times one memory may be another's in lines of one scale; our choice
+
 
 def rows(
     compute: Compute, seed: int, networks: Sequence[str], samples: int, alphas: Sequence[float], case: Mapping[str, Any]
@@ -52,6 +54,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     figure, axes = panels(1, 2, 9, 3.8)
     alphas = sorted(table["alpha"].unique())
     shares = [str(name) for name in table if str(name).endswith("_share")]
+    units = [CRITERIA[name.removesuffix("_share")].unit.removesuffix("s") for name in shares]
     table = table.assign(share=table[shares].bfill(axis=1).iloc[:, 0])
     for name, style in styles(table["network"].unique()):
         rows = table[table["network"] == name].sort_values("alpha")
@@ -62,11 +65,14 @@ def plot(table: pandas.DataFrame) -> Figure:
         each.set_xscale("log")
         each.set_xticks(alphas, [f"{alpha:g}" for alpha in alphas])
         each.minorticks_off()
-        each.set_xlabel("alpha (bytes per pJ)")
+        each.set_xlabel(f"alpha (bytes per {' or '.join(dict.fromkeys(units))})")
     axes[0].set_ylabel(
         f"{' or '.join(name.removesuffix('_share') for name in shares)} (alpha = {table['alpha'].iloc[0]:g}: 1)"
     )
     axes[1].set_ylabel("buffers of one core (KB)")
+    sizes = searches.capacity_kb(table)
+    if sizes.max() > FAR * sizes.min():
+        axes[1].set_yscale("log")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)
     return figure
 

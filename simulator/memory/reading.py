@@ -15,6 +15,7 @@ from pathlib import Path
 from simulator.memory.table import COLUMNS, MAX_ROWS, NEEDED, SramRow, SramTable
 from workloads.errors import FileFormatError, shown
 from workloads.files import read_text
+from workloads.others import TABLES, of_packages
 
 MAX_BYTES = 2**20  #: of a table; our choice: MAX_ROWS rows of 200 characters fit
 MAX_SOURCE = 2000  #: characters that are kept of where the numbers come from; our choice
@@ -56,7 +57,8 @@ def find_table(name: str, folder: str | PathLike[str] = ".") -> SramTable:
     Parameters
     ----------
     name : str
-        Of a table that ships (`cocco hardware --list`), or the path of a .csv file.
+        Of a table that ships (`cocco hardware --list`) or of the entry points "cocco.sram" of an installed package, or
+        the path of a .csv file.
     folder : str or PathLike
         What the path is relative to.
 
@@ -81,6 +83,9 @@ def find_table(name: str, folder: str | PathLike[str] = ".") -> SramTable:
     if name in known:
         return read_table(known[name])
     if not name.lower().endswith(".csv"):
+        path = of_packages(TABLES, name)
+        if path is not None:
+            return read_table(path)
         ways = f"tables that ship are {', '.join(known)}; a file ends in .csv"
         raise FileFormatError(f"no SRAM table is called {shown(name)}; {ways}")
     return read_table(Path(folder, name))

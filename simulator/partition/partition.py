@@ -151,7 +151,8 @@ class Partition:
         network : Network
             Whose layers they are.
         groups : iterable of iterables of str
-            Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns.
+            Names, wildcards ("s1b1_*") and ranges ("conv1..pool1"): simulator.partition.patterns. Also sets of nodes
+            of `network.to_networkx()`, such as its communities: model inputs among them belong to no subgraph.
         metric : {"energy", "ema", "latency-sum"}
             What is to be least where a subgraph may run in several ways: tile, loop order, samples at once.
         keep : iterable of str, mappings or KeptInterval, optional
@@ -289,13 +290,10 @@ def named_groups(network: Network, groups: Iterable[Iterable[object]]) -> list[l
                 raise PartitionError(f"subgraph {position} has {name!r}; it must hold layer names only")
             if name not in index:
                 raise PartitionError(f"subgraph {position} names unknown layer {name!r}{_suggest(name, network)}")
-            if index[name] >= len(network.layers):
-                raise PartitionError(
-                    f"subgraph {position} names {name!r}, a model input; only layers belong to subgraphs"
-                )
-        if not group:
+        layers = [index[str(name)] for name in group if index[str(name)] < len(network.layers)]
+        if not layers:
             raise PartitionError(f"subgraph {position} is empty; it needs at least one layer")
-        found.append([index[str(name)] for name in group])
+        found.append(layers)
     return found
 
 

@@ -16,8 +16,8 @@ from tests.helpers.command_line import ROOT
 PACKAGES = ("workloads", "simulator", "cocco", "experiments")
 FOLDERS = (*PACKAGES, ".ci", ".github", "benchmarks", "docs", "tests")
 FILES = """
-    .gitignore CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in README.md cibuildwheel.toml pyproject.toml
-    ruff.toml setup.cfg setup.py
+    .gitignore .pre-commit-config.yaml CHANGELOG.md CITATION.cff CONTRIBUTING.md LICENSE MANIFEST.in README.md
+    cibuildwheel.toml pyproject.toml ruff.toml setup.cfg setup.py
 """.split()
 
 

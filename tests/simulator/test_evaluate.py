@@ -91,7 +91,8 @@ def test_a_smaller_buffer_takes_a_smaller_tile():
 def test_a_subgraph_that_does_not_fit_says_what_it_needs():
     """t = 1: 128+256 + 144+256 + 16 + 32 = 832 bytes."""
     result = price(chain(), [["a", "b", "c"]], Accelerator(global_buffer=800, weight_buffer=64 * KiB))
-    assert not result.fits and result.status == "infeasible" and result.ema_bytes == math.inf
+    assert not result.fits and result.status == "infeasible" and result.ema_bytes == result.crossbar_bytes == math.inf
+    assert result.to_frame()["ema_bytes"].sum() == math.inf and math.isnan(result.utilization)
     (short,) = result.infeasible
     assert short.layers == ("a", "b", "c") and (short.needed_bytes, short.available_bytes) == (832, 800)
     assert "832" in str(short) and "global buffer" in str(short)

@@ -159,6 +159,8 @@ def test_searches_use_the_file(chip, tmp_path):
 
 @pytest.mark.parametrize(("text", "words"), [
     ("cors: 2\n", ["unknown key", "cors", "cores"]),
+    ("clock_ghz: 2\n", ["unknown key", "clock_ghz", "it belongs below technology"]),
+    ("technology: {cores: 2}\n", ["unknown key", "cores", "it belongs outside technology"]),
     ("technology: {dram_pj: 2}\n", ["unknown key", "dram_pj", "technology has"]),
     ("technology: {dram_pj_per_byte: 12.5 pJ/bit}\n", ["technology.dram_pj_per_byte", "pJ per byte", "12.5 pJ/bit"]),
     ("technology: {dram_pj_per_byte: .nan}\n", ["nan", "finite"]),

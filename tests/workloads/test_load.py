@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import workloads
+from tests.helpers.packages import install_package
 from workloads import NetworkError
 
 
@@ -77,14 +78,8 @@ def my_mistake():
 
 def test_networks_of_other_packages_have_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """By the entry points of what is installed; a built-in name stays what it is."""
-    (tmp_path / "my_package.py").write_text(PACKAGE)
-    info = tmp_path / "my_package-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: my_package\nVersion: 1.0\n")
-    points = [f"{name} = my_package:{made}" for name, made in
-              (("my_net", "my_net"), ("my_mistake", "my_mistake"), ("vgg16", "my_net"))]  # fmt: skip
-    (info / "entry_points.txt").write_text("[cocco.networks]\n" + "\n".join(points) + "\n")
-    monkeypatch.syspath_prepend(str(tmp_path))
+    points = {"my_net": "my_net", "my_mistake": "my_mistake", "vgg16": "my_net"}
+    install_package(tmp_path, monkeypatch, PACKAGE, networks=points)
     assert workloads.load("my_net", width=32).weight_bytes == 8 * 32
     assert workloads.load("vgg16").name == "vgg16"
     with pytest.raises(NetworkError, match="network 'my_net' has no option 'depth'; it has width"):

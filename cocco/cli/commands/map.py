@@ -11,17 +11,19 @@ from pathlib import Path
 import workloads
 from cocco.cli.options import values
 from cocco.cli.options.effort import add_effort, scaled
+from cocco.cli.options.hardware import hardware_of
 from cocco.cli.options.of_methods import Of, check_method
 from cocco.cli.options.options import NETWORK_HELP, add_json, add_output, add_seed
 from cocco.cli.options.output import output_path, print_answer, say_written
 from cocco.cli.options.usage import Old, Parser, UsageError
+from cocco.mapping.array import array_of
 from cocco.mapping.layer_lists import layers_of, read_layers
 from cocco.mapping.listed import map_rows, rows_to_json
 from cocco.mapping.map_layer import METHODS
 from cocco.mapping.rules import AIMS, Rules
 from cocco.output.folders.written.ready import ready_files
 from cocco.output.text.plans.mapping import mapping_text
-from simulator.mapping import SIMBA, read_architecture
+from simulator.mapping import SIMBA, Architecture, read_architecture
 from workloads.files import write_atomic
 
 TRYING = ("random", "climb", "polished")  #: methods that try mappings
@@ -66,6 +68,10 @@ def _add_method(parser: Parser) -> None:
     parser.add_argument(
         "--arch", default="simba", metavar="simba|FILE",
         help="the architecture, or a file of its levels (.yaml, .json)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--hardware", metavar="FILE|DIR",
+        help="in place of --arch: one core of a hardware file or a run; closed takes a square of PEs",
     )  # fmt: skip
     parser.add_argument("--fixed-axes", type=axes, metavar="A,B", help="closed: what the axes unroll, such as K,C")
     parser.add_argument(
@@ -120,9 +126,17 @@ def positive(text: str) -> float:
     return found
 
 
+def _architecture(options: Namespace) -> Architecture:
+    if options.hardware is None:
+        return SIMBA if options.arch == "simba" else read_architecture(options.arch)
+    if options.arch != "simba":
+        raise UsageError(f"--hardware {options.hardware} not allowed with --arch {options.arch}: give one machine")
+    return array_of(hardware_of(options.hardware), Path(options.hardware).stem)
+
+
 def run(options: Namespace) -> int:
     """Map every layer; exit code 2 if one is malformed, else 1 if one has no mapping. No layer is no answer at all."""
-    arch = SIMBA if options.arch == "simba" else read_architecture(options.arch)
+    arch = _architecture(options)
     rules = Rules(options.halo, options.stride_rule, options.multicast, split=options.split, aim=options.aim)
     is_file = options.layers.lower().endswith(".csv")
     rows = read_layers(options.layers) if is_file else layers_of(workloads.load(options.layers))

@@ -36,7 +36,9 @@ from cocco.exploration.explore import partition
 from cocco.latency.places import places_of
 from cocco.output.folders.written import addresses
 from cocco.output.text.plans.addresses import changes_text, height_text, places_text
+from cocco.output.text.plans.comparison import brought_text
 from cocco.output.text.searches.search import partition_text
+from cocco.plans.compare import compare
 from simulator.metrics import DEFAULT_METRIC, METRIC_NAMES
 
 
@@ -92,7 +94,12 @@ def run(options: Namespace) -> int:
 
         def text() -> str:
             lies = [*map(height_text, maps), *([places_text(places)] if is_run else [])]
-            return "\n\n".join([partition_text(result, [network]), *lies, *changes_text(result)])
+            became = []
+            if initial and result.plans:
+                ((start,),) = initial
+                sides = {getattr(options, "from")[0]: start, "the answer": result.plan}
+                became.append(brought_text(compare(network, sides, result.accelerator, tile_rule=options.tile_rule)))
+            return "\n\n".join([partition_text(result, [network]), *became, *lies, *changes_text(result)])
 
         def content() -> dict[str, Any]:
             found = addresses.with_maps(result.to_json() | {"verified": None}, maps)

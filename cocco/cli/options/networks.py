@@ -14,9 +14,9 @@ from cocco.cli.options.usage import UsageError
 from cocco.output.text.layout.numbers import counted
 from workloads.errors import NetworkError
 from workloads.language.step import LENGTH
-from workloads.loading import is_python
 from workloads.network.network import Network
 from workloads.network.rewriting.in_blocks import LEFT, MADE, attention_text
+from workloads.others import is_python
 
 OPERATORS_SHOWN = 4  #: operators that a note names
 STEP_OPTIONS = (

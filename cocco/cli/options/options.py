@@ -22,11 +22,11 @@ GENETIC = ("auto", "ga", "paper", "random", "grid")  #: methods with a genetic a
 OF_GENETIC = (Of("--plain", False, GENETIC), Of("--setting", None, GENETIC))
 NETWORK_HELP = (
     "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
-    "language model, or of an ONNX file (.onnx), or model.py:make_model, a PyTorch module that a file of yours makes"
+    "language model, or of an ONNX file (.onnx), or model.py:make_model, which a file of yours makes"
 )
 PARTITION = (
-    "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "
-    "every layer alone"
+    "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), 'layerwise': "
+    "every layer alone, or heuristic.py:make_plan, a function in a file of yours"
 )
 NETWORK_OR_RUN = f"{NETWORK_HELP}; or the folder of a run, for its network, plan and hardware"
 

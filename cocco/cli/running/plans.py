@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from cocco.cli.options.of_methods import is_plain
 from cocco.cli.options.options import PARTITION, SEARCH
 from cocco.cli.options.usage import Parser, UsageError
-from cocco.cli.running.runs import LAYERWISE, believe
+from cocco.cli.running.runs import believe
+from cocco.plans.made import is_made, made_plan
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.tiling import TileRule
 from simulator.partition.partition import Partition
@@ -32,9 +33,9 @@ def add_plan(parser: Parser) -> None:
 def read_partition(
     text: str, network: Network, accelerator: Accelerator | None = None, tile_rule: TileRule = "exact"
 ) -> Partition:
-    """Return the partition of a file or a run, or 'layerwise'; what a file leaves to a search fits the accelerator."""
-    if text == LAYERWISE:
-        return Partition.layerwise(network)
+    """Return the partition of a file or run, or what code makes; what a file leaves to a search fits the hardware."""
+    if is_made(text):
+        return made_plan(text, network, accelerator)
     from cocco.plans.files import load_partition
 
     if Path(text).is_dir():
@@ -104,7 +105,7 @@ def kept_by_choice(
     from cocco.plans.files import written_order
     from cocco.plans.keeping import keep_on_chip
 
-    order = None if text == LAYERWISE else written_order(file_of(text, network), network, partition)
+    order = None if is_made(text) else written_order(file_of(text, network), network, partition)
     return keep_on_chip(network, partition, accelerator, order=order, tile_rule=tile_rule)
 
 

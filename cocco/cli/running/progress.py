@@ -49,7 +49,9 @@ class StageView:
         return ", ".join([*parts, *self.known(), f"{time.monotonic() - self.began:.0f} s"])
 
     def known(self) -> list[str]:
-        """Return the best and the gap, as far as they are known."""
+        """Return the best and the gap, as far as they are known; of a front only how many points it has."""
+        if not self.words.startswith("best"):
+            return [] if self.found is None else [self.words.format(self.found)]
         best = min(self.stage.best, self.found) if isinstance(self.found, float) else self.stage.best
         found = best if best < math.inf else self.found
         gap = self.stage._replace(best=best).gap

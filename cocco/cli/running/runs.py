@@ -13,6 +13,7 @@ from cocco.cli.options.hardware import DEFAULTS, PAPER_BUFFERS
 from cocco.cli.options.networks import STEP_OPTIONS, load, load_all
 from cocco.cli.options.usage import UsageError
 from cocco.output.text.plans.hardware import buffers, machine
+from cocco.plans.made import LAYERWISE, is_made
 from simulator.accelerator import Accelerator
 from simulator.hardware_files import MACHINE
 from workloads.errors import FileFormatError
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from cocco.output.folders.verified.made_for import RunFolder
     from cocco.output.folders.verified.verify_run import CheckedRun
 
-LAYERWISE = "layerwise"
 OF_NETWORK = ("bits", "extents", "inputs", *STEP_OPTIONS)  #: options that say which network a name means
 
 
@@ -38,13 +38,14 @@ def settle_plans(options: Namespace) -> Accelerator | None:
     """Put what each plan of the command line was made for into options.made, and return what all of them agree on."""
     options.made = {}
     for word in dict.fromkeys(_plans(options)):
-        if word != LAYERWISE:
+        if not is_made(word):
             from cocco.output.folders.verified.made_for import RunFolder, made_for
 
             path = Path(word)
             if not path.suffix and not path.exists():
                 raise UsageError(
-                    f"{word}: is not there; a plan is a file (.json, .yaml), the folder of a run, or layerwise"
+                    f"{word}: is not there; a plan is a file (.json, .yaml), the folder of a run, layerwise, or what "
+                    "code makes (heuristic.py:make_plan)"
                 )
             options.made[word] = RunFolder(path).accelerator if path.is_dir() else made_for(path)
     known = list(dict.fromkeys(each for each in options.made.values() if each is not None))

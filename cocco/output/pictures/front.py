@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import StrMethodFormatter
 
 from cocco.exploration.answers.result import Result
-from cocco.output.pictures.style import SIZE_INCHES, legend_below
+from cocco.output.pictures.style import legend_below, plot_figure
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.dominance import non_dominated
@@ -41,18 +41,17 @@ def front_figure(
     *,
     best: tuple[float, float] | None = None,
     title: str = "",
+    axes: Axes | None = None,
 ) -> Figure:
     """Return all points of each run, the dominated ones dimmed, with its front as a staircase.
 
     runs: label -> a frame with the columns x and y in the units of the model: bytes, pJ, cycles, mm2, bytes per
-    cycle. best: the point to recommend, in the same units.
+    cycle. best: the point to recommend, in the same units. axes: of a picture of yours, to be drawn in.
     """
     if not runs or any(frame.empty for frame in runs.values()):
         raise ValueError("a picture of the front needs a run, and a point in each")
-    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
-    axes = figure.add_subplot()
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
+    is_panel = axes is not None
+    figure, axes = plot_figure(title, axes)
     units = [CRITERIA[name].quantity.unit(*(frame[name].median() for frame in runs.values())) for name in (x, y)]
     planes = {
         label: (frame[x].to_numpy() / units[0].size, frame[y].to_numpy() / units[1].size)
@@ -70,8 +69,7 @@ def front_figure(
     for axis in (axes.xaxis, axes.yaxis):
         if axis.get_view_interval()[1] >= 1000:
             axis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    legend_below(axes, 2)
-    axes.set_title(title, size=10, parse_math=False)
+    legend_below(axes, 1 if is_panel else 2, is_panel)
     return figure
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 from cocco.exploration.answers.ranges import MARGINS, band_edges
 from cocco.exploration.answers.result import Result
-from cocco.output.pictures.style import SIZE_INCHES, legend_below
+from cocco.output.pictures.style import legend_below, plot_figure
 
 GROUPS = 10  #: colours, each for a tenth of the generations (Cocco, Sec. 5.3.3)
 COLOURS = "YlGnBu"  #: light to dark
@@ -36,9 +36,13 @@ MANY = 20_000  #: points up to which each is drawn; our choice: beyond, half a m
 PICTURE_CELLS = 1000  #: of each axis; of more than MANY points the last one in each is drawn
 
 
-def cost_figure(result: Result) -> Figure:
-    """Return the cost of every sample and of the best so far (Cocco, Fig. 12); of a proof that of every size solved."""
-    figure, axes = _empty(result)
+def cost_figure(result: Result, axes: Axes | None = None) -> Figure:
+    """Return the cost of every sample and of the best so far (Cocco, Fig. 12); of a proof that of every size solved.
+
+    axes: of a picture of yours, to be drawn in.
+    """
+    is_panel = axes is not None
+    figure, axes = plot_figure(_title(result), axes)
     points = result.points
     scale = MILLION if result.alpha is not None else CRITERIA[result.metric].quantity.unit(result.cost)
     axes.scatter(
@@ -61,13 +65,17 @@ def cost_figure(result: Result) -> Figure:
     _limit(axes.set_ylim, points["cost"] / scale.size, result.cost / scale.size)
     last = int(points["sample"].max())
     axes.set_xlim((0.5, last + 0.5) if _is_proof(result) else (0, last))  # it ends where the samples do
-    legend_below(axes)
+    legend_below(axes, is_panel=is_panel)
     return figure
 
 
-def plane_figure(result: Result) -> Figure:
-    """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13)."""
-    figure, axes = _empty(result)
+def plane_figure(result: Result, axes: Axes | None = None) -> Figure:
+    """Return the samples by capacity and metric, later generations darker, with the line of equal cost (Fig. 13).
+
+    axes: of a picture of yours, to be drawn in.
+    """
+    is_panel = axes is not None
+    figure, axes = plot_figure(_title(result), axes)
     points, unit = result.points, _unit(result)
     capacity, value = points[buffer_columns(points.columns)].sum(axis=1) / KB, points["value"] / unit.size
     last = max(int(points["generation"].max()), 1)
@@ -102,7 +110,7 @@ def plane_figure(result: Result) -> Figure:
     axes.set_xlabel("capacity of one core (KB)")
     axes.set_ylabel(f"{CRITERIA[result.metric].title} ({unit.name})")
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-    legend_below(axes)
+    legend_below(axes, is_panel=is_panel)
     return figure
 
 
@@ -168,18 +176,13 @@ def _shade(axes: Axes, result: Result) -> None:
             label = None
 
 
-def _empty(result: Result) -> tuple[Figure, Axes]:
-    """Return an empty picture that says what it is of, and what it leaves out."""
-    figure = Figure(figsize=SIZE_INCHES, layout="constrained")
-    axes = figure.add_subplot()
+def _title(result: Result) -> str:
+    """Return what a picture is of, and what it leaves out."""
     networks = " + ".join(plan.network_name for plan in result.plans)
     title = f"{networks}: {len(result.points):,} {'sizes solved' if _is_proof(result) else 'samples'}"
     if len(result.points) > FEW:
         title += f", of which the worst {1 - VISIBLE:.0%} lie higher"
-    axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
-    axes.grid(color="0.9", linewidth=0.6)
-    axes.set_axisbelow(True)
-    return figure, axes
+    return title
 
 
 def _unit(result: Result) -> Unit:

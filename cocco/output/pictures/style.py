@@ -47,14 +47,27 @@ def bar_figure(bars: int, title: str, rows: int = 1) -> tuple[Figure, list[Axes]
     return figure, axes
 
 
-def legend_below(axes: Axes, columns: int = 3) -> None:
-    """Put the legend of a picture under it, where it covers no point; labels are texts, not formulas."""
+def plot_figure(title: str, given: Axes | None = None) -> tuple[Figure, Axes]:
+    """Return an empty picture of one plot, or the plot of a larger picture that is given in its place."""
+    axes = given or Figure(figsize=SIZE_INCHES, layout="constrained").add_subplot()
+    axes.set_title(title, size=10, parse_math=False)  # a name may have dollar signs
+    axes.grid(color="0.9", linewidth=0.6)
+    axes.set_axisbelow(True)
+    figure = axes.get_figure(root=True)
+    assert isinstance(figure, Figure)
+    return figure, axes
+
+
+def legend_below(axes: Axes, columns: int = 3, is_panel: bool = False) -> None:
+    """Put the legend of a picture under it, where it covers no point, or into a panel of a larger picture.
+
+    Labels are texts, not formulas.
+    """
     figure = axes.get_figure(root=True)
     assert isinstance(figure, Figure)
     handles, labels = axes.get_legend_handles_labels()
-    legend = figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), fontsize=8, frameon=False
-    )
+    where, place = (axes, "best") if is_panel else (figure, "outside lower center")
+    legend = where.legend(handles, labels, loc=place, ncols=min(columns, len(labels)), fontsize=8, frameon=False)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a name may have dollar signs
     for handle in legend.legend_handles:

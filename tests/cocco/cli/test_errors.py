@@ -119,7 +119,6 @@ def test_malformed_size_names_the_option_and_the_value(size: str):
 
 PLANS: dict[str, tuple[Any, list[str]]] = {
     "unknown layer": ([["conv1_1", "conv1_3"]], ["'conv1_3'", "did you mean"]),
-    "model input": ([["image", "conv1_1"]], ["'image'", "model input"]),
     "repeated layer": ([["conv1_1"], ["conv1_1", "conv1_2"]], ["'conv1_1'", "subgraph 0", "subgraph 1"]),
     "repeated inside a subgraph": ([["conv1_1", "conv1_1"]], ["'conv1_1'", "again"]),
     "disconnected subgraph": ([["conv1_1", "conv2_1"]], ["not connected", "'conv1_1'", "'conv2_1'"]),

@@ -31,6 +31,17 @@ def test_partition_costs_no_more_than_its_start(folder: Path):
         assert ("keep" in found) == (keep == "auto")
 
 
+def test_partition_says_what_became_of_the_start(folder: Path):
+    """A row for each change; a plan that cannot run has no numbers to compare with."""
+    asked = ("partition", "vgg16", "--from", "vgg.json", "--method", "greedy")
+    said = cocco(*asked, *CHIP, folder=folder).stdout
+    assert "what became of vgg.json" in said and "in all" in said
+    (row,) = [
+        line for line in cocco(*asked, "--shared-buffer", "16KB", folder=folder).stdout.splitlines() if "in all" in line
+    ]
+    assert row.split()[-3:] == ["-", "-", "-"]
+
+
 def test_explore_takes_a_file_for_each_network(folder: Path):
     asked = ("explore", "vgg16", "resnet50", "--from", "vgg.json", "res.json", "--keep", "none")
     asked += ("--range", "1536KB:3072KB:512KB")  # both run in all of them

@@ -110,3 +110,15 @@ def test_no_stage_is_silent():
         "cocco: proof 3 of 46 memories, best 200, gap 25.0 %, 0 s",
         "cocco: search 10 of 100 samples, best 190, gap 21.1 %, 0 s",
     ]
+
+
+def test_the_best_of_a_part_is_no_number_of_points():
+    """A front is searched in parts, each for the least of something: only its points are counted."""
+    stream = io.StringIO()
+    lines = Lines(100, "{} points on the front", stream)
+    lines.told(Stage("least energy", best=518547.3125, bound=100.0, done=0, total=0))
+    lines.samples(10, 100, 7)
+    assert stream.getvalue().splitlines() == [
+        "cocco: least energy, 0 s",
+        "cocco: search 10 of 100 samples, 7 points on the front, 0 s",
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from functools import cache
 from typing import Any
@@ -50,6 +51,13 @@ def no_proof():
 def test_stages_are_told_in_their_order():
     names = list(dict.fromkeys(stage.name for stage in stages_of("none")))
     assert names[:4] == ["founders", "greedy and dp", "annealing", "proof"], "too few samples to polish"
+
+
+def test_stages_are_logged(caplog: pytest.LogCaptureFixture):
+    """Whoever listens or not; the library prints nothing."""
+    with caplog.at_level(logging.DEBUG, logger="cocco"):
+        tell("proof", 3, 46, "memories")
+    assert caplog.messages == ["proof 3 of 46 memories"]
 
 
 def test_stages_with_kept_tensors_are_told_in_their_order():

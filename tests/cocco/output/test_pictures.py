@@ -8,6 +8,7 @@ from pathlib import Path
 import matplotlib
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import cocco
 import workloads
@@ -51,6 +52,15 @@ def test_line_of_equal_cost_goes_through_the_best_sample(result: Result):
     x, y = (float(np.asarray(data)[0]) for data in star.get_data())
     assert y == pytest.approx(y0 - 0.000512 * (x - x0))
     assert x * 1024 == result.accelerator.buffer_bytes
+
+
+def test_panels_of_a_larger_picture_are_drawn_with_their_legends(result: Result):
+    figure = Figure()
+    panels = list(figure.subplots(1, 3))
+    for each, draw in zip(panels, (pictures.cost_figure, pictures.plane_figure)):
+        assert draw(result, axes=each) is figure
+    assert pictures.front_figure({"run": pictures.plane(result)}, axes=panels[2]) is figure
+    assert all(each.get_legend() and each.get_xlabel() for each in panels) and not figure.legends
 
 
 def test_a_proof_shows_every_size_that_it_solved(proof: Result):

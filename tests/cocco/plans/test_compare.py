@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cocco
+from cocco.output.text.plans.comparison import brought_text
 from simulator import Accelerator, Partition, evaluate
 from simulator.partition.partition import connected_parts
 from tests.helpers.search_graphs import chain, networks
@@ -28,6 +29,20 @@ def test_two_plans_of_a_chain_by_hand():
     pair, alone = difference.sides
     assert pair.subgraphs == (("n2", "n3"),) and alone.subgraphs == (("n2",), ("n3",))
     assert pair.ema_bytes == 2 * 576 + 2 * 512 and alone.ema_bytes == pair.ema_bytes + 2 * 512
+
+
+def test_what_each_change_brought_adds_up_to_what_all_did():
+    """n2 is written and read no more; n0 and n1 stay, but hand n1 on in the memory: 2 x 512 bytes less, twice."""
+    network = chain(4)
+    start = Partition.from_groups(network, [["n0", "n1"]])
+    better = Partition.from_groups(network, [["n0", "n1"], ["n2", "n3"]], keep=["n1"])
+    head, _, *rows = brought_text(cocco.compare(network, {"mine": start, "found": better}, CHIP)).splitlines()
+    assert head.split()[:4] == ["what", "became", "of", "mine"]
+    assert [" ".join(row.split()[:-2]) for row in rows] == [
+        "n2 .. n3 (2) 2 -> 1 -1.5 KB",
+        "the others, by what is kept on chip -0.50 KB",
+        "in all 3 -> 2 -2.0 KB",
+    ]
 
 
 def test_groups_that_overlap_are_one_difference():

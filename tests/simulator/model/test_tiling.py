@@ -28,6 +28,18 @@ def test_figure_5_steps_sizes_and_updates():
     assert {name: tile.updates for name, tile in found.items()} == {"-2": 1, "-1": 2, "0": 1, "1": 2, "2": 2}
 
 
+def test_figure_6_holds_what_two_operations_read():
+    """By the tiles above; windows of 3 over -2: 0 (stride 2) reads 0-4 and 4-8, 1 (stride 1) reads 0-5 and 4-9."""
+    found = tiles(figure5(), 2, "paper")
+
+    def held(name: str) -> list[tuple[int, int]]:
+        tile = found[name]
+        return [(tile.step * i, tile.step * i + tile.size - 1) for i in range(2 * tile.updates)]
+
+    assert held("-2") == [(0, 5), (4, 9)] and held("0") == [(0, 1), (2, 3)]
+    assert held("-1") == held("1") == held("2") == [(0, 1), (2, 3), (4, 5), (6, 7)]
+
+
 def test_figure_4_needs_five_elements_of_the_input_for_one_output():
     """Tile 1: 3 and 2 take 1, 1 feeds 3x3/2: 3; -1 feeds 5x5/2 and 1x1 with step lcm(2, 2) = 2: max(5, 2)."""
     found = tiles(figure4(), 1, "paper")

@@ -32,6 +32,14 @@ def test_layers_that_are_not_named_run_alone():
     assert plan.names == (("a", "b"), ("c",))
 
 
+def test_communities_of_the_graph_are_groups():
+    """x is a model input, a node of the graph like the others; it belongs to no subgraph."""
+    network = diamond()
+    graph = network.to_networkx()
+    plan = Partition.from_groups(network, [set(graph) - {"d"}, graph.subgraph(["d"])])
+    assert plan.names == (("a", "b", "c"), ("d",))
+
+
 def test_layerwise_has_one_subgraph_per_layer():
     assert Partition.layerwise(diamond()).names == (("a",), ("b",), ("c",), ("d",))
 
@@ -57,7 +65,7 @@ def test_equal_sets_of_sets_are_equal_partitions():
         ([["a", "d"]], ["subgraph 0", "not connected", "common input or concatenation", "'a'", "'d'"]),
         ([["a", "b", "d"]], ["wait for each other", "'a'", "'c'"]),
         ([["a"], []], ["subgraph 1", "empty"]),
-        ([["x", "a"]], ["'x'", "model input"]),
+        ([["a"], ["x"]], ["subgraph 1", "empty"]),
         (["abc"], ["subgraph 0", "'abc'", "list"]),
         ([[1]], ["subgraph 0", "1", "names"]),
     ],

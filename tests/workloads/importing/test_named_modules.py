@@ -72,7 +72,10 @@ def test_the_command_line_imports_it(model):
     [
         (["own_model.py:make"], ["own_model.py:make: has no inputs", "--input 1,3,224,224"]),
         (["own_model.py:mak", "--input", "1,3,10,10"], ["has no 'mak'; it has ", "make"]),
-        (["own_model.py:number", "--input", "1,3,10,10"], ["is 7; it must be a torch.nn.Module"]),
+        (
+            ["own_model.py:number", "--input", "1,3,10,10"],
+            ["is 7; it must be a workloads.Network or a torch.nn.Module"],
+        ),
         (["own_model.py:broken", "--input", "1,3,10,10"], ["raises ValueError: two lines"]),
         (["none.py:make", "--input", "1,3,10,10"], ["none.py is not there"]),
         (["own_model.py:make", "--input", "1,3,x"], ["1,3,224,224 or 1,128:int64", "'1,3,x'"]),

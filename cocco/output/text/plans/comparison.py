@@ -11,7 +11,7 @@ from cocco.output.text.plans.hardware import buffers, machine
 from simulator.units import ENERGY, SIZE, TIME, TRAFFIC
 
 if TYPE_CHECKING:
-    from cocco.plans.compare import Compared, Comparison, Difference
+    from cocco.plans.compare import Compared, Comparison, Difference, Side
     from simulator import Evaluation, LeastCapacity, Partition
 
 DIFFERENCES_SHOWN = 12  #: differences that are shown; our choice
@@ -30,6 +30,35 @@ def comparison_text(found: Comparison) -> str:
     if short:
         parts.append("\n".join(["Cannot run:", *short]))
     return "\n\n".join([*parts, _differences(found)])
+
+
+def brought_text(found: Comparison) -> str:
+    """Return what became of the first of two partitions, and what each change brought, in the network's order."""
+    if not found.differences:
+        return _differences(found)
+    first, second = found.partitions
+    changed = [_brought(*each.sides) for each in found.differences]
+    whole = _brought(*(each.evaluation if each.evaluation.fits else None for each in (first, second)))
+    names = [group_text(each.layers) for each in found.differences]
+    counts = [" -> ".join(str(len(side.subgraphs)) for side in each.sides) for each in found.differences]
+    rest = [None if None in column else total - sum(column) for *column, total in zip(*changed, whole)]
+    rows = [*zip(names, counts, *zip(*changed))]
+    if any(round(each or 0.0) for each in rest):  # energies are sums of fractions
+        rows.append(("the others, by what is kept on chip", "", *rest))
+    rows.append(("in all", f"{len(first.partition)} -> {len(second.partition)}", *whole))
+    named, counted_, moved, spent, cycles = zip(*rows)
+    clock = first.evaluation.accelerator.technology.clock_ghz
+    energy, energies = ENERGY.column(spent)
+    time, times = TIME.column([None if each is None else each / clock for each in cycles])
+    cells = zip(named, counted_, SIZE.texts(moved), energies, times)
+    return table((f"what became of {first.name}", "subgraphs", "off-chip", energy, time), [*cells])
+
+
+def _brought(before: Side | Evaluation | None, after: Side | Evaluation | None) -> tuple[float | None, ...]:
+    """Return by how much off-chip traffic, energy and latency changed; None where one of the two cannot run."""
+    names = ("ema_bytes", "energy_pj", "latency_cycles")
+    found = [[getattr(each, name, None) for name in names] for each in (before, after)]
+    return tuple(None if None in pair else pair[1] - pair[0] for pair in zip(*found))
 
 
 def runs_text(names: Sequence[str], answers: Sequence[Sequence[str]], questions: Sequence[Sequence[str]]) -> str:

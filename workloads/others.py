@@ -1,0 +1,64 @@
+"""What others bring: by entry points of installed packages, and by a name in a file, as servers name applications."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workloads.errors import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NETWORKS = "cocco.networks"  #: entry points: functions that return a Network
+PLANS = "cocco.plans"  #: functions of a network and an accelerator that return a Partition, or its groups
+TABLES = "cocco.sram"  #: paths of SRAM tables (.csv)
+
+
+def of_packages(group: str, name: str) -> Any:
+    """Return what an installed package has under this name of a group of entry points; None where none has it."""
+    from importlib.metadata import entry_points  # here: it reads every package
+
+    return next((each.load() for each in entry_points(group=group, name=name)), None)
+
+
+def is_python(source: str) -> bool:
+    """Return whether something is named as what a file or module of Python has: model.py:make_model."""
+    home, colon, name = source.rpartition(":")
+    return bool(colon) and name.isidentifier() and (home.endswith(".py") or home.replace(".", "_").isidentifier())
+
+
+def of_python(source: str, *arguments: object, error: type[ValueError]) -> Any:
+    """Return what a name of a file or module is, called with these arguments where it is a function or a class.
+
+    The file is imported: its code runs. Raises an error of this type, one line, where that fails.
+    """
+    home, _, name = source.rpartition(":")
+    path = Path(home)
+    is_file = home.endswith(".py")
+    if is_file and not path.is_file():
+        raise error(f"{source}: {home} is not there")
+    try:
+        with _first(str(path.resolve().parent if is_file else Path.cwd())):
+            scope = import_module(path.stem if is_file else home)
+            if hasattr(scope, name):
+                made = getattr(scope, name)
+                is_module = hasattr(made, "forward") and not isinstance(made, type)
+                return made if is_module or not callable(made) else made(*arguments)
+    except Exception as raised:  # whatever the user's own code raises
+        raise error(f"{source}: raises {type(raised).__name__}: {one_line(raised)}") from None
+    public = ", ".join(each for each in vars(scope) if not each.startswith("_")) or "nothing"
+    raise error(f"{source}: has no {name!r}; it has {public}")
+
+
+@contextmanager
+def _first(folder: str) -> Iterator[None]:
+    """Let imports look into a folder first."""
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        sys.path.remove(folder)
