@@ -74,7 +74,7 @@ def _searched(question: Question, proof: Proof) -> Outcome:
 def _layerwise(question: Question) -> Outcome:
     """Return the layerwise plan, which is the answer if Ctrl-C comes before any other, and a lower bound."""
     problem = question.problem
-    found = methods.layerwise(replace(question, problem=replace(problem, keep="none")))
+    found = methods.layerwise(replace(question, problem=problem.plain))
     return found._replace(planned=confirmed(problem, found.best), bound=_least(problem))
 
 
@@ -90,7 +90,7 @@ def searched(question: Question, method: HardwareMethod | SpaceMethod, known: Pl
         question, samples=wanted - wanted // SECOND_SEARCH_SHARE, progress=_told(question.progress, 0, wanted)
     )  # fmt: skip
     with without_bounds():
-        found = methods.answer(method, replace(first, problem=replace(problem, keep="none")), is_start=True)
+        found = methods.answer(method, replace(first, problem=problem.plain), is_start=True)
     planned = confirmed(problem, found.best)
     known_best = BestPlans(problem, planned if known is None or planned.cost <= known.cost else known)
     trace, samples = found.trace, found.samples

@@ -120,7 +120,7 @@ def pareto(
 
 def _front(question: Question, plane: Plane, method: FrontMethod) -> Front:
     """Return the front; with kept tensors it is built on the one without."""
-    plain = replace(question, problem=replace(question.problem, keep="none"))
+    plain = replace(question, problem=question.problem.plain)
     cloud = empty_cloud(plain, plane)
     if method == "exact":
         cloud.price(np.arange(question.problem.size)[None], np.zeros((1, 2), np.int64))

@@ -171,6 +171,11 @@ class Problem:
         return {}
 
     @cached_property
+    def plain(self) -> Problem:
+        """The problem with nothing kept, made once."""
+        return self if self.keep == "none" else _alike(replace(self, keep="none"), self.rules, {})
+
+    @cached_property
     def candidates(self) -> tuple[tuple[int, ...], ...]:
         """The capacities of each buffer that is chosen, in bytes, ascending."""
         return tuple(self.buffers.values())

@@ -325,7 +325,7 @@ class Network:
 
     def with_bits(self, bits: Bits) -> Network:
         """Return the same network with these bits in every layer, and in what it reads."""
-        layers = tuple(replace(layer, bits=bits) for layer in self.layers)
+        layers = tuple(layer if layer.bits == bits else replace(layer, bits=bits) for layer in self.layers)
         inputs = tuple(_with_bits(tensor, bits) for tensor in self.inputs)
         return replace(self, inputs=inputs, layers=layers)
 

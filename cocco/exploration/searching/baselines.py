@@ -49,7 +49,7 @@ def better_of_baselines(question: Question, best: Sample) -> Sample:
     problem, at = question.problem, best.genome.capacities
     spread = list(_spread(problem, at, max(LEAST_MEMORIES, int(LAYERS_PER_SAMPLE * question.samples) // problem.size)))
     for number, memory in enumerate(spread):
-        precompute(grouped, ((problem, each, question.engine) for each in spread[number:]))
+        precompute(grouped, (_job(question, each) for each in spread[number:] if each not in _known(question)))
         tell("greedy and dp", number, len(spread), "memories", best=best.cost)
         best = _better(question, best, memory)
     asked, moves = set(spread), 0
@@ -80,8 +80,19 @@ def _spread(problem: Problem, at: Memory, count: int) -> Iterator[Memory]:
         yield every[(2 * i + 1) * len(every) // (2 * count)]
 
 
+def _job(question: Question, memory: Memory) -> tuple[Problem, Memory, EngineName]:
+    return question.problem.plain, memory, question.engine
+
+
+def _known(question: Question) -> dict[Memory, Grouped]:
+    """The answers of `grouped` so far, of the search with nothing kept, too, that came before this one."""
+    known: dict[Memory, Grouped] = question.problem.plain.memo.setdefault((Grouped, question.engine), {})
+    return known
+
+
 def _better(question: Question, best: Sample, memory: Memory) -> Sample:
-    problem, found = question.problem, once(grouped, question.problem, memory, question.engine)
+    problem, known = question.problem, _known(question)
+    found = known[memory] = known.get(memory) or once(grouped, *_job(question, memory))
     engine = make_engine(question.engine, problem, question.settings, question.threads)
     capacities = np.zeros((len(found), 2), np.int64)
     capacities[:, : len(memory)] = memory

@@ -24,6 +24,7 @@ CAPS = (1, 2, 3, 4, 6, 0)  #: layers of a subgraph, 0 for any number
 MERGED = (-1, -2)  #: subgraphs as they are, or two of them together
 KINDS = CAPS + 2 * MERGED
 LEAST, FIRST = 4.0, 16.0  #: layers of a window: at least, at first
+STALE = 8  #: windows for each step of a plan without a cheaper plan until the end; of nine networks none took over 2.1
 
 
 class Neighbourhood:
@@ -38,11 +39,14 @@ class Neighbourhood:
         self.steps = 0
 
     def go(self, most_steps: int) -> None:
-        """Try windows anywhere until the walk has taken so many steps."""
-        while self.steps < most_steps and self.plan.cost > self.least:
+        """Try windows anywhere until the walk has taken so many steps, or until long none has given a cheaper plan."""
+        stale = 0
+        while self.steps < most_steps and self.plan.cost > self.least and stale < STALE * len(self.plan.route.groups):
+            cost = self.plan.cost
             first = self.stream.below(len(self.plan.route.groups))
             cap = KINDS[self.stream.below(len(KINDS))]
             self.better(first, self.end(first, self._size(cap)), cap)
+            stale = 0 if self.plan.cost < cost * (1 - SUMMED) else stale + 1
 
     def sweep(self, cap: int, most_steps: int) -> None:
         """Try windows that overlap by half, from the first step to the last."""

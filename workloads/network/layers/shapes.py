@@ -137,7 +137,12 @@ def check_tensor(name: str, shape: Shape) -> None:
 
 
 def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
-    """Raise NetworkError unless the layer's fields are sane and its shape follows from its operands' shapes."""
+    """Raise NetworkError unless the layer's fields are sane and its shape follows from its operands' shapes.
+
+    A layer never changes, so what a builder has checked is not checked again in the networks made of it.
+    """
+    if vars(layer).get("_checked") == operands:
+        return
     _check_fields(layer)
     if len(operands) > MAX_OPERANDS:
         raise NetworkError(f"layer {layer.name!r} has {len(operands)} inputs; it must have at most {MAX_OPERANDS}")
@@ -158,6 +163,7 @@ def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
     whole = whole_operands(layer.op, operands, layer.height, layer.width)
     if layer.whole != whole:
         raise _broken(layer, f"needs the operands {whole} in full", layer.whole)
+    object.__setattr__(layer, "_checked", operands)  # no field: neither compared nor copied by `replace`
 
 
 def _check_fields(layer: Layer) -> None:

@@ -65,7 +65,7 @@ cdef int step_on(
     if foot.is_known:
         status = evaluate_near(
             &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &scratch.work, &scratch.memo, &scratch.bench,
-            foot, step.labels, &stream, step.value, step.cost,
+            foot, scratch.totals, step.labels, &stream, step.value, step.cost, scratch.keeping,
         )
     else:
         status = evaluate(
@@ -97,7 +97,7 @@ def anneal(
     cdef Individual child
     cdef Walk walk
     cdef Step step
-    cdef Ground ground = Ground(kernel)
+    cdef Ground ground = Ground(kernel, scratch)
     cdef i64 i, n = kernel.graph.size, count = shares.shape[0]
     cdef i64 first = founders.shape[0] if is_begun or founders.shape[0] else 1
     cdef int status = FITS
@@ -143,7 +143,7 @@ def walk_on(
     """
     cdef Walk walk
     cdef Step step
-    cdef Ground ground = Ground(kernel)
+    cdef Ground ground = Ground(kernel, scratch)
     cdef i64 n = kernel.graph.size, i, k
     cdef i64[::1] labels = np.empty(n, dtype=np.int64), capacities = np.zeros(2, dtype=np.int64)
     cdef double value, cost, best = cost_now[1], ratio = cold / hot, share

@@ -1,6 +1,6 @@
 # A genome beside one that is known: repaired and priced by what differs, as repair and evaluate would do it
 
-cdef struct Footing:  # what is known of the genome where a walk stands, on given hardware with nothing kept
+cdef struct Footing:  # what is known of the genome where a walk stands, on given hardware
     bint is_usable      # else every genome is priced as a whole
     bint is_known
     double* place       # by layer, those of its subgraph: in this order the subgraphs can run
@@ -12,17 +12,17 @@ cdef struct Footing:  # what is known of the genome where a walk stands, on give
     bint has_places
     double* next_place
     Print* next_prints
-    Row* next_rows      # of these subgraphs
+    Row* next_rows      # of these subgraphs; of all where tensors may stay on chip
     Row* next_totals
 
 
 cdef class Ground:
-    """The memory of a footing; usable where genomes choose no buffers and nothing stays on chip between subgraphs."""
+    """The memory of a footing; usable where genomes choose no buffers."""
 
     cdef Footing foot
     cdef void* block
 
-    def __cinit__(self, Kernel kernel):
+    def __cinit__(self, Kernel kernel, Scratch scratch):
         cdef i64 n = kernel.graph.size + 2, networks = kernel.graph.networks + 1
         cdef i64 each = 2 * sizeof(double) + 2 * sizeof(Print) + 2 * sizeof(Row) + sizeof(i64)
         cdef char* at
@@ -30,7 +30,7 @@ cdef class Ground:
         if self.block == NULL:
             raise MemoryError("no memory for the subgraphs of a walk")
         at = <char*>self.block
-        self.foot.is_usable = not kernel.goal.buffers and not kernel.may_keep
+        self.foot.is_usable = not kernel.goal.buffers
         self.foot.is_known = False
         self.foot.prints, self.foot.next_prints = <Print*>at, <Print*>at + n
         at += 2 * n * sizeof(Print)
@@ -41,6 +41,8 @@ cdef class Ground:
         self.foot.place, self.foot.next_place = <double*>at, <double*>at + n
         at += 2 * n * sizeof(double)
         self.foot.layers = <i64*>at
+        if scratch.keeping is not NULL:
+            self.foot.next_rows = scratch.keeping.alone
 
     def __dealloc__(self):
         free(self.block)
@@ -232,16 +234,18 @@ cdef bint put_between(Graph* g, Bench* b, Footing* foot, const i64* labels, i64 
 
 
 cdef int evaluate_near(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Footing* foot, i64* labels, u64* stream,
-    double* value, double* cost
+    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Footing* foot, Row* totals, i64* labels,
+    u64* stream, double* value, double* cost, Keeping* keeping
 ) noexcept nogil:
-    """evaluate, by the subgraphs that differ."""
+    """evaluate, by the subgraphs that differ; what stays on chip is chosen anew."""
     cdef i64 i, v, groups = 0, end = 0
     cdef Memory memory = memory_of(goal, m, 0, 0)
     cdef Print here = print_of_memory(&memory)
     cdef u64 before = stream[0]
     cdef int status
     memcpy(foot.next_totals, foot.totals, g.networks * sizeof(Row))
+    if keeping is not NULL:
+        memcpy(foot.next_rows, foot.rows, g.size * sizeof(Row))
     for i in range(foot.count):  # a subgraph that is gone began with one of these
         v = foot.layers[i]
         if foot.prints[v].first | foot.prints[v].second:
@@ -254,6 +258,9 @@ cdef int evaluate_near(
     status = fit_groups(
         g, net, m, w, memo, b, labels, &memory, stream, foot.next_totals, foot.next_rows, groups, end
     )
+    memcpy(totals, foot.next_totals, g.networks * sizeof(Row))
+    if status == FITS and keeping is not NULL:
+        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, 0, 0, totals)
     if status == SHORT:  # a layer that no order runs in this memory
         value[0] = cost[0] = INFINITY
         foot.is_known = False
@@ -263,7 +270,7 @@ cdef int evaluate_near(
     if stream[0] != before:  # cut
         print_new(memo, foot, labels)
         foot.has_places = False
-    value_of(g, m, goal, &memory, 0, 0, foot.next_totals, value, cost)
+    value_of(g, m, goal, &memory, 0, 0, totals, value, cost)
     return FITS
 
 

@@ -12,6 +12,7 @@ cdef struct Keeping:  # what a thread decodes with
     i64* inputs         # places of what the steps read
     i64* input_start
     i64* reserved       # by step: bytes of what stays
+    i64* handed         # and of a result in the place of an operand
     Row* rows           # by step
     int32_t* status
     i64* active         # stays that reach the current step or did so

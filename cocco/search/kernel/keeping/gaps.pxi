@@ -4,6 +4,10 @@ cdef enum:
     SORTED = 8          # runs that are sorted one by one
 
 
+cdef enum:              # where a candidate stands
+    NOT_RANKED, RANKED, AGAIN, AFRESH
+
+
 cdef struct Candidate:  # gaps of one tensor from one place to another
     double worth
     i64 saved
@@ -38,9 +42,12 @@ cdef struct Places:  # where tensors are made and read; the places of a tensor f
     i64* is_output      # by layer: written whatever stays
     i64* free           # by step
     i64* slots
-    Candidate* candidates
-    i64 candidate_count
-    i64* ranked         # their numbers, twice
+    Candidate* candidates   # by its first place; by the last one: all gaps of a tensor
+    i64* standing       # of each
+    i64* ranked         # the candidates in the order in which they are taken, of the genome before at first
+    i64 ranked_count
+    i64* fresh          # those that it had not, or not of that worth, twice
+    i64 fresh_count
     Stay* stays
     i64 stay_count
     i64* first_stay     # by step: those that begin there
@@ -65,29 +72,33 @@ cdef inline double worth_of(Places* p, i64 u, i64 first, i64 last) noexcept nogi
     return <double>saved_by(p, u, first, last) / <double>(p.whole[u] * steps)
 
 
-cdef inline bint is_before(const Candidate* a, const Candidate* b) noexcept nogil:
-    """Whether the one is taken first; of equals those that were offered first, by tensor and place, are."""
-    return a.worth > b.worth or (a.worth == b.worth and a.saved > b.saved)
+cdef inline bint is_before(Places* p, i64 one, i64 other) noexcept nogil:
+    """Whether the one is taken first; of equals those of earlier tensors and places."""
+    cdef Candidate* a = &p.candidates[one]
+    cdef Candidate* b = &p.candidates[other]
+    if a.worth != b.worth:
+        return a.worth > b.worth
+    return a.saved > b.saved if a.saved != b.saved else one < other
 
 
-cdef i64* sorted_candidates(Places* p) noexcept nogil:
-    """The numbers of the candidates in the order in which they are taken: a merge sort, which is stable."""
-    cdef i64 width = SORTED, low, middle, high, i, j, k
-    cdef i64* from_ = p.ranked
-    cdef i64* into = p.ranked + p.candidate_count
-    for i in range(p.candidate_count):
-        j = i
-        while j % SORTED and is_before(&p.candidates[i], &p.candidates[from_[j - 1]]):
+cdef i64* sorted_fresh(Places* p) noexcept nogil:
+    """A merge sort."""
+    cdef i64 width = SORTED, low, middle, high, i, j, k, one
+    cdef i64* from_ = p.fresh
+    cdef i64* into = p.fresh + p.fresh_count
+    for i in range(p.fresh_count):
+        one, j = from_[i], i
+        while j % SORTED and is_before(p, one, from_[j - 1]):
             from_[j] = from_[j - 1]
             j -= 1
-        from_[j] = i
-    while width < p.candidate_count:
+        from_[j] = one
+    while width < p.fresh_count:
         low = 0
-        while low < p.candidate_count:
-            middle, high = imin(low + width, p.candidate_count), imin(low + 2 * width, p.candidate_count)
+        while low < p.fresh_count:
+            middle, high = imin(low + width, p.fresh_count), imin(low + 2 * width, p.fresh_count)
             i, j = low, middle
             for k in range(low, high):
-                if j == high or (i < middle and not is_before(&p.candidates[from_[j]], &p.candidates[from_[i]])):
+                if j == high or (i < middle and is_before(p, from_[i], from_[j])):
                     into[k] = from_[i]
                     i += 1
                 else:
@@ -99,33 +110,58 @@ cdef i64* sorted_candidates(Places* p) noexcept nogil:
     return from_
 
 
-cdef inline void offer_gaps(Places* p, i64 u, i64 first, i64 last) noexcept nogil:
-    """Without room now there is none later."""
-    cdef Candidate* candidate = &p.candidates[p.candidate_count]
-    candidate.tensor, candidate.first, candidate.last = u, first, last
-    if has_room(p, candidate):
-        candidate.worth, candidate.saved = worth_of(p, u, first, last), saved_by(p, u, first, last)
-        p.candidate_count += 1
+cdef void rank_candidates(Places* p) noexcept nogil:
+    """Most are those of the genome before and keep their order; the fresh ones go in between."""
+    cdef i64 i, one, count = 0, left = p.fresh_count
+    cdef i64* fresh = sorted_fresh(p)
+    for i in range(p.ranked_count):
+        one = p.ranked[i]
+        p.ranked[count] = one
+        count += p.standing[one] == AGAIN
+        if p.standing[one] != AFRESH:
+            p.standing[one] = RANKED if p.standing[one] == AGAIN else NOT_RANKED
+    p.ranked_count = count + left
+    while left:
+        one = fresh[left - 1]
+        if count and is_before(p, one, p.ranked[count - 1]):
+            count -= 1
+            p.ranked[count + left] = p.ranked[count]
+        else:
+            left -= 1
+            p.ranked[count + left], p.standing[one] = one, RANKED
+
+
+cdef inline void offer_gaps(Places* p, i64 one, i64 u, i64 first, i64 last) noexcept nogil:
+    cdef Candidate* candidate = &p.candidates[one]
+    cdef double worth = worth_of(p, u, first, last)
+    cdef i64 saved = saved_by(p, u, first, last)
+    if p.standing[one] == RANKED and candidate.worth == worth and candidate.saved == saved:
+        p.standing[one] = AGAIN
+    else:
+        p.standing[one] = AFRESH
+        p.fresh[p.fresh_count] = one
+        p.fresh_count += 1
+    candidate.worth, candidate.saved, candidate.tensor = worth, saved, u
+    candidate.first, candidate.last = first, last
 
 
 cdef void choose_stays(Places* p) noexcept nogil:
     """chosen_stays."""
     cdef i64 u, at, count
-    cdef i64* ranked
-    p.candidate_count = p.stay_count = 0
+    p.fresh_count = p.stay_count = 0
     for u in range(p.tensors):
         count = p.count[u]
         for at in range(p.start[u], p.start[u] + count):
             p.is_kept[at] = p.is_taken[at] = 0
             p.stay[at] = -1
         for at in range(count - 1):
-            offer_gaps(p, u, at, at + 1)
+            offer_gaps(p, p.start[u] + at, u, at, at + 1)
         if count > 2 and is_spared(p, u):
-            offer_gaps(p, u, 0, count - 1)
-    ranked = sorted_candidates(p)
-    for at in range(p.candidate_count):
-        if has_room(p, &p.candidates[ranked[at]]):
-            keep_gaps(p, &p.candidates[ranked[at]])
+            offer_gaps(p, p.start[u] + count - 1, u, 0, count - 1)
+    rank_candidates(p)
+    for at in range(p.ranked_count):
+        if has_room(p, &p.candidates[p.ranked[at]]):
+            keep_gaps(p, &p.candidates[p.ranked[at]])
     for u in range(p.tensors):
         list_stays(p, u)
 

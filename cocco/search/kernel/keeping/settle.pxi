@@ -101,7 +101,7 @@ cdef void write_key(Net* net, Keeping* k, Memory* memory, i64 step) noexcept nog
             key[length] = <int32_t>(-1 - 2 * k.inputs[i] - (p.stays[p.stay[at]].start == step))
             length += 1
     k.key_length[step] = length
-    beside.handed = handed_in(net, k, step)
+    k.handed[step] = beside.handed = handed_in(net, k, step)
     beside.reserved = k.reserved[step] - beside.handed
     k.hash[step] = ask_price(&k.memo, key, length, &beside)
 
@@ -142,7 +142,7 @@ cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i
     if not k.reserved[step]:
         k.rows[step], k.status[step] = k.alone[layers[0]], FITS
         return FITS
-    beside.handed = handed_in(net, k, step)
+    beside.handed = k.handed[step]
     beside.reserved = k.reserved[step] - beside.handed
     entry = known_price(&k.memo, k.hash[step], key, k.key_length[step], &beside)
     if entry is not NULL:

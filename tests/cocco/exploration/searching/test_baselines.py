@@ -73,6 +73,24 @@ def test_a_better_memory_is_followed(monkeypatch):
     assert any(each in asked for each in neighbours(problem, best.genome.capacities))
 
 
+def test_a_search_with_kept_tensors_asks_for_no_partition_again(monkeypatch):
+    """What keeps nothing depends on no kept tensors: the search before it knows the partitions of the same memories."""
+    problem = over_space(workloads.load("vgg16"), SharedBuffer(), alpha=0.002, keep="auto")
+    asked, grouped = [], baselines.grouped
+
+    def told(*given):
+        asked.append(given[1])
+        return grouped(*given)
+
+    monkeypatch.setattr(baselines, "grouped", told)
+    start = genetic(problem.plain, 2, 0, Settings()).best
+    before = better_of_baselines(question(problem.plain), start)
+    count = len(asked)
+    assert better_of_baselines(question(problem), start).cost <= before.cost
+    assert count > baselines.LEAST_MEMORIES and len(asked) == len(set(asked))
+    assert problem.plain is problem.plain.plain and problem.plain.keep == "none"
+
+
 def test_ctrl_c_leaves_what_there_was(monkeypatch):
     def stop(*_):
         raise KeyboardInterrupt

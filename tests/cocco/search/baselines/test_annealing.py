@@ -114,10 +114,11 @@ def test_engines_anneal_alike(seed):
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")
 @pytest.mark.parametrize(("shared", "metric"), [(192, "energy"), (512, "ema"), (1024, "latency-sum")])
-def test_engines_anneal_alike_where_a_step_is_priced_by_what_it_changes(shared, metric):
+@pytest.mark.parametrize("keep", ["none", "auto"])
+def test_engines_anneal_alike_where_a_step_is_priced_by_what_it_changes(shared, metric, keep):
     """Where merged layers seldom fit, and are cut, and where they do; cycles, and subgraphs that fall apart."""
     chip = Accelerator(shared_buffer=shared * 2**10)
-    assert_engines_agree(on_hardware(workloads.load("googlenet"), chip, metric=metric, keep="none"), 230, shared)
+    assert_engines_agree(on_hardware(workloads.load("googlenet"), chip, metric=metric, keep=keep), 230, shared)
 
 
 @pytest.mark.skipif(not has_kernel(), reason="the compiled engine is not built")

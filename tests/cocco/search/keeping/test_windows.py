@@ -11,7 +11,7 @@ import pytest
 from cocco.candidates.stream import Stream
 from cocco.search.exact.exact import exact_plan, exact_way
 from cocco.search.exact.moves import Memo
-from cocco.search.exact.neighbourhood import Neighbourhood
+from cocco.search.exact.neighbourhood import STALE, Neighbourhood
 from cocco.search.exact.orders import several_orders
 from cocco.search.exact.route import Pricing, Route, route_of
 from cocco.search.exact.window import FOUND, Limits, all_of
@@ -135,6 +135,22 @@ def test_walks_never_get_worse_and_repeat(seed):
     assert first.plan.cost >= best
     if first.plan.cost < math.inf:
         assert plan_cost(question, first.plan.route) == first.plan.cost
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_walk_ends_once_long_no_window_gave_a_cheaper_plan(seed):
+    """However many steps it may take; here it starts at the optimum, so all of its windows are in vain."""
+    question, windows = random_question(seed + 40, 6), []
+    best, memo, pricing = exact_plan(question), Memo(question), Pricing(question)
+
+    def search(window, limits):
+        windows.append(window)
+        return exact_way(memo, window, limits)
+
+    walk = Neighbourhood(pricing, search, Stream(seed, 0, 0), pricing.priced(route_of(best.subgraphs, best.spans)))
+    walk.go(10**12)
+    assert walk.plan.cost == pytest.approx(best.cost)
+    assert STALE <= len(windows) <= STALE * len(question.network.layers)
 
 
 def test_orders_are_orders():
