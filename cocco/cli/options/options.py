@@ -19,7 +19,8 @@ NETWORKS, MODEL, SEARCH, COST, ANSWER = "networks", "machine and model", "search
 PLAIN = Of("--plain", False, ("auto", "ga", "random", "grid"))  #: what has our genetic algorithm in it
 NETWORK_HELP = (
     "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
-    "language model, or of an ONNX file (.onnx), or model.py:make_model, a PyTorch module that a file of yours makes"
+    "language model, of an ONNX file (.onnx) or of what torch.export.save wrote (.pt2), or model.py:make_model, a "
+    "PyTorch module that a file of yours makes"
 )
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), or 'layerwise': "

@@ -84,4 +84,4 @@ def lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int]
     if rank == 3:
         is_sequence_first = shape[0] > 1 == shape[1]
         return ([2] if slides else [0] if is_sequence_first else [1]), []
-    return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])
+    return ([0] if shape[0] > 1 else [], []) if rank == 2 else (list(range(1, rank - 1)), [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.families import combining, moving, multiplying, sliding, writing
@@ -146,7 +147,7 @@ def _embed(call: TorchCall) -> Answer:
         call.sketch.ends.append(indices.source)
     elif not indices.is_given:
         return derived(call.shape, None, call.values())
-    if indices.rank > 1 and indices.shape[0] > 1:
+    if indices.rank > 1 and indices.shape[0] > 1 and prod(indices.shape[1:]) > 1:  # tokens, or sequence first
         raise NetworkError(f"looks up tokens of batch {indices.shape[0]}; give examples of batch 1")
     return multiplying.embed(call.sketch, call.name, table, indices)
 
