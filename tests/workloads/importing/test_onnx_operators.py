@@ -490,3 +490,14 @@ def test_a_shape_in_external_data_is_named(tmp_path):
     onnx.save_model(model, path, save_as_external_data=True, location="x.bin", size_threshold=0)
     with pytest.raises(NetworkError, match="lie in external data, which is not read; save tensors of up to 1 KB"):
         workloads.load(path)
+
+
+def test_boxes_of_a_map_are_sampled_by_one_layer(tmp_path):
+    """100 boxes of 7 x 7 from 16 x 16 x 8, by a product of 392 x 10: the map and the boxes are read once."""
+    g = Graph()
+    boxes, picture = g.input("boxes", 100, 4), g.node("Relu", g.input("x", 1, 8, 16, 16))
+    made = g.node("RoiAlign", picture, boxes, g.input("whose", 100, kind=TensorProto.INT64),
+                  output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25)  # fmt: skip
+    network = workloads.load(g.save(tmp_path, g.node("Gemm", g.node("Flatten", made), g.weight(392, 10))))
+    assert [(layer.op, layer.inputs[:2]) for layer in network.layers][0] == ("rearrange", ("x", "boxes"))
+    assert network.macs == 100 * 3920 and [layer.op for layer in network.layers] == ["rearrange", "fc"]

@@ -333,3 +333,27 @@ def test_a_fourier_transform_is_refused_with_a_way_out():
 
     with pytest.raises(NetworkError, match="is a Fourier transform, whose butterflies are no layer"):
         workloads.from_torch(Spectrum(), torch.zeros(1, 5, 8))
+
+
+def test_boxes_of_a_map_are_sampled_by_one_layer():
+    """An operator of torchvision, which may not be there: its shape is what we need of it."""
+    if not hasattr(torch.ops.torchvision, "roi_align"):
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        library.define(
+            "roi_align(Tensor input, Tensor rois, float scale, int height, int width, int ratio, bool a) -> Tensor"
+        )
+        made = lambda x, rois, scale, height, width, *_: x.new_zeros(rois.shape[0], x.shape[1], height, width)  # noqa: E731
+        library.impl("roi_align", made, "CompositeExplicitAutograd")
+
+    class Boxes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.layer = nn.Conv2d(3, 8, 1), nn.Linear(392, 10)
+
+        def forward(self, picture, boxes):
+            found = torch.ops.torchvision.roi_align(self.conv(picture), boxes, 0.25, 7, 7, 2, False)
+            return self.layer(found.flatten(1))
+
+    network = workloads.from_torch(Boxes(), (torch.zeros(1, 3, 16, 16), torch.zeros(100, 5)))
+    assert [layer.op for layer in network.layers] == ["conv", "rearrange", "fc"]
+    assert network.macs == 256 * 24 + 100 * 3920

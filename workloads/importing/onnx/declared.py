@@ -16,7 +16,7 @@ STORED_TYPES = (*REAL_TYPES, 2, 3)  #: and those of quantized weights, uint8 and
 TYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 2: "uint8", 3: "int8", 6: "int32", 7: "int64"}
 LAST_OPERATORS = ("NonMaxSuppression",)  #: at the end of a model its scores are its result
 RESHAPING = (
-    "NonMaxSuppression", "RoiAlign", "OneHot",
+    "NonMaxSuppression", "OneHot",
     "NonZero", "Unique", "Compress", "MaxUnpool", "MaxRoiPool", "Col2Im", "GatherND", "ScatterND", "DFT", "STFT",
     "SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence", "ConcatFromSequence",
 )  # fmt: skip

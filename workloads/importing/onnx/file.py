@@ -232,7 +232,7 @@ class _Reader:
 
     def _is_batch(self, shape: Sequence[int], kind: int) -> bool:
         """Whether the first extent of an input is its batch: not of rows that stand before a batch of 1, or a graph."""
-        is_graph = len(shape) == 2 and len(self.firsts - {0, 1}) > 1
+        is_graph = len(shape) == 2 and len(self.firsts - {0}) > 1
         return kind in REAL_TYPES and not is_graph and not (len(shape) == 3 and shape[1] == 1)
 
     def _read_node(self, node: Any) -> None:
