@@ -84,9 +84,9 @@ def load(name_or_path: str | os.PathLike[str], attention: Attention = "layers", 
     Parameters
     ----------
     name_or_path : str or PathLike
-        One of `names()`, or of the entry points "cocco.networks" of installed packages, or a path: what ends in .json
-        or .onnx or has a path separator in it. Or model.py:make_model: a Network or torch.nn.Module of a file of yours,
-        or a function in it that makes one; the file is imported.
+        One of `names()`, or of the entry points "cocco.networks" of installed packages, or a path: what ends in .json,
+        .onnx or .pt2 (torch.export.save) or has a path separator in it. Or model.py:make_model: a Network or
+        torch.nn.Module of a file of yours, or a function in it that makes one; the file is imported.
     attention : {"layers", "blocks"}
         As the layers that it is made of, or each as one layer that runs in blocks (`attention_in_blocks`).
     **options
@@ -130,6 +130,8 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
         return _build(source, getattr(import_module(f"workloads.zoo.{_BUILT_IN[source]}"), source), options)
     if source.lower().endswith(".onnx"):
         return _read_onnx(source, options)
+    if source.lower().endswith(".pt2"):
+        return _read_archive(source, options)
     if is_python(source):
         return _read_python(source, options)
     separators = [separator for separator in (os.sep, os.altsep) if separator]
@@ -143,7 +145,7 @@ def _load(name_or_path: str | os.PathLike[str], options: dict[str, Any]) -> Netw
         hint = f"did you mean {close[0]!r}? " if close else ""
         raise NetworkError(
             f"unknown network {shown(source)}; {hint}known are {', '.join(_BUILT_IN)}, and paths of "
-            ".json and .onnx files, and model.py:make_model"
+            ".json, .onnx and .pt2 files, and model.py:make_model"
         )
     try:
         return _of_mapping(source, read_mapping(source), options)
@@ -267,6 +269,16 @@ def _read_onnx(path: str, options: dict[str, Any]) -> Network:
     from workloads.importing.onnx.file import read
 
     return read(path, **options)
+
+
+def _read_archive(path: str, options: dict[str, Any]) -> Network:
+    known = ("unsupported", "masks")
+    for option in options:
+        if option not in known:
+            raise NetworkError(f"{path}: takes no option {option!r}; a .pt2 file has {', '.join(known)}, attention")
+    from workloads.importing.torch.module import read_exported
+
+    return read_exported(path, **options)
 
 
 def _build(name: str, build: Callable[..., Network], options: dict[str, Any]) -> Network:

@@ -41,6 +41,7 @@ class Layers:
         self.appended: set[str] = set()  # layers whose rows are appended to a cache
         self.kept: list[str] = []  # layers that the outputs need, once they are known
         self.split: dict[str, tuple[str, ...]] = {}  # fused projections, and the layers in their place
+        self.outside: set[str] = set()  # stored tensors whose numbers are in another file
         self._names: Counter[str] = Counter()
 
     def fresh(self, name: str) -> str:

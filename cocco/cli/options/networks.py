@@ -103,14 +103,15 @@ def _read(name: str, options: Namespace) -> Network:
     attention, masks = asked.pop("attention", "layers"), asked.get("masks")
     is_onnx, is_module = _is_onnx(name), is_python(name)
     _check_imported(name, options)
-    if not is_onnx and not is_module:
+    if not is_onnx and not is_module and not _is_archive(name):
         return workloads.load(name, attention=attention, **asked)
     asked.pop("masks", None)
     if asked:
         raise NetworkError(
             f"{name}: takes no option {next(iter(asked))!r}; only language models by name or config.json do"
         )
-    how = {"inputs": options.inputs or ()} if is_module else {"extents": dict(options.extents or [])}
+    how = {"inputs": options.inputs or ()} if is_module else {}
+    how |= {"extents": dict(options.extents or [])} if is_onnx else {}
     how |= {"unsupported": options.unsupported, "masks": masks or "model"}
     network = workloads.load(name, attention=attention, **how)
     _say_batches(network)
@@ -137,11 +138,17 @@ def _check_source(name: str) -> None:
     """Refuse a path that is no file of a network."""
     if os.sep in name and not Path(name).suffix and not is_python(name) and not Path(name).is_file():
         what = "is a folder" if Path(name).is_dir() else "is not there"
-        raise NetworkError(f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json or an .onnx file")
+        raise NetworkError(
+            f"{name}: {what}; a network is a built-in name ('cocco networks'), a .json, an .onnx or a .pt2 file"
+        )
 
 
 def _is_onnx(name: str) -> bool:
     return name.lower().endswith(".onnx")
+
+
+def _is_archive(name: str) -> bool:
+    return name.lower().endswith(".pt2")
 
 
 def _check_imported(name: str, options: Namespace) -> None:
@@ -153,8 +160,11 @@ def _check_imported(name: str, options: Namespace) -> None:
         raise NetworkError(f"{name}: takes no --extent {word}; only ONNX files have extents with names")
     if getattr(options, "inputs", None) and not is_module:
         raise NetworkError(f"{name}: takes no --input; only modules of your own file do, such as model.py:make_model")
-    if getattr(options, "unsupported", "error") != "error" and not is_onnx and not is_module:
-        raise NetworkError(f"{name}: takes no --unsupported {options.unsupported}; only ONNX files have such operators")
+    is_imported = is_onnx or is_module or any(map(_is_archive, names))
+    if getattr(options, "unsupported", "error") != "error" and not is_imported:
+        raise NetworkError(
+            f"{name}: takes no --unsupported {options.unsupported}; only imported models have such operators"
+        )
 
 
 def _say_batches(network: Network) -> None:
@@ -162,7 +172,8 @@ def _say_batches(network: Network) -> None:
     batches = [note for note in network.notes if note.how == "batch"]
     if batches:
         named = ", ".join(f"{note.node} ({note.op})" for note in batches[:OPERATORS_SHOWN])
-        print(f"cocco: note: {network.name}: read with a batch of 1: {named}", file=sys.stderr)
+        way = f"; --{batches[0].op} plans for as many"
+        print(f"cocco: note: {network.name}: read with a batch of 1: {named}{way}", file=sys.stderr)
 
 
 def counts(network: Network, layers: object) -> dict[str, Any]:

@@ -22,7 +22,8 @@ GENETIC = ("auto", "ga", "paper", "random", "grid")  #: methods with a genetic a
 OF_GENETIC = (Of("--plain", False, GENETIC), Of("--setting", None, GENETIC))
 NETWORK_HELP = (
     "a built-in network (see 'cocco networks'), or the path of a layer-graph/1 (.json), of the config.json of a "
-    "language model, or of an ONNX file (.onnx), or model.py:make_model, which a file of yours makes"
+    "language model, of an ONNX file (.onnx) or of what torch.export.save wrote (.pt2), or model.py:make_model, which "
+    "a file of yours makes"
 )
 PARTITION = (
     "a partition file (.json, .yaml; docs/partitions.md), the folder of a run (of 'cocco explore -o'), 'layerwise': "

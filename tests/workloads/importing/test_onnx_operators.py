@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import workloads
@@ -436,3 +437,67 @@ def test_rows_that_change_places_and_back_are_the_map(tmp_path):
         x = g.node("Conv", g.node("Concat", last, first, axis=2), g.weight(4, 4, 1, 1))
     found = layers(tmp_path, g, g.node("Conv", x, g.weight(4, 4, 3, 3)))
     assert [layer.op for layer in found.values()] == ["conv"] * 4
+
+
+@pytest.mark.parametrize(("turns", "a", "b"), [
+    ({}, (1, 5, 6), (6, 6)), ({"transA": 1}, (1, 6, 5), (6, 6)), ({"transB": 1}, (1, 5, 6), (7, 6)),
+    ({"transA": 1, "transB": 1}, (1, 6, 5), (7, 6)), ({"transBatchA": 1}, (5, 1, 6), (6, 7)),
+])  # fmt: skip
+def test_a_fused_product_takes_its_operands_turned(tmp_path, turns, a, b):
+    """Of five rows of 6; square weights tell no difference in shape."""
+    g = Graph()
+    out = g.node("FusedMatMul", g.input("x", *a), g.weight(*b), domain="com.microsoft", **turns)
+    found = layers(tmp_path, g, out)
+    assert found[out].macs == 5 * 6 * found[out].channels
+    assert [layer.op for layer in found.values()] == ["rearrange"] * ("transA" in turns) + ["fc"]
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_kernel_that_the_graph_computes_is_a_product_of_windows(tmp_path, groups):
+    """Four kernels of 4 / groups x 3 x 3 on a map of 8 x 8 give 6 x 6."""
+    g = Graph()
+    x, size = g.input("x", 1, 4, 8, 8), 4 * (4 // groups) * 9
+    made = g.node("Conv", g.input("y", 1, 4, 8, 8), g.weight(size, 4, 8, 8))
+    kernel = g.node("Reshape", made, g.numbers(4, 4 // groups, 3, 3))
+    out = g.node("Conv", x, kernel, group=groups)
+    network = workloads.load(g.save(tmp_path, out))
+    assert network.macs == size * 4 * 64 + 36 * size
+
+
+def test_all_unknown_extents_are_named_at_once(tmp_path):
+    g = Graph()
+    out = g.node("Add", g.node("MatMul", g.input("x", 1, "words", 8), g.weight(8, 8)), g.input("y", 1, None, 8))
+    match = r"'x' with the unknown extent 'words' and the input 'y' .* --extent words=N --extent y.1=N"
+    with pytest.raises(NetworkError, match=match):
+        workloads.load(g.save(tmp_path, out))
+
+
+def test_nodes_of_a_graph_are_rows_beside_its_edges(tmp_path):
+    g = Graph()
+    nodes = g.node("MatMul", g.input("x", 34, 16), g.weight(16, 4))
+    out = g.node("Gather", nodes, g.node("Flatten", g.input("edges", 2, 78, kind=TensorProto.INT64)))
+    assert workloads.load(g.save(tmp_path, out)).macs == 34 * 64
+
+
+def test_a_shape_in_external_data_is_named(tmp_path):
+    import onnx
+
+    g = Graph()
+    out = g.node("MatMul", g.node("Reshape", g.input("x", 1, 4, 8), g.numbers(1, 8, 4)), g.weight(4, 4))
+    path = g.save(tmp_path, out)
+    model = onnx.load(path)
+    model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(np.array([1, 8, 4]), "c0"))  # as bytes
+    onnx.save_model(model, path, save_as_external_data=True, location="x.bin", size_threshold=0)
+    with pytest.raises(NetworkError, match="lie in external data, which is not read; save tensors of up to 1 KB"):
+        workloads.load(path)
+
+
+def test_boxes_of_a_map_are_sampled_by_one_layer(tmp_path):
+    """100 boxes of 7 x 7 from 16 x 16 x 8, by a product of 392 x 10: the map and the boxes are read once."""
+    g = Graph()
+    boxes, picture = g.input("boxes", 100, 4), g.node("Relu", g.input("x", 1, 8, 16, 16))
+    made = g.node("RoiAlign", picture, boxes, g.input("whose", 100, kind=TensorProto.INT64),
+                  output_height=7, output_width=7, sampling_ratio=2, spatial_scale=0.25)  # fmt: skip
+    network = workloads.load(g.save(tmp_path, g.node("Gemm", g.node("Flatten", made), g.weight(392, 10))))
+    assert [(layer.op, layer.inputs[:2]) for layer in network.layers][0] == ("rearrange", ("x", "boxes"))
+    assert network.macs == 100 * 3920 and [layer.op for layer in network.layers] == ["rearrange", "fc"]

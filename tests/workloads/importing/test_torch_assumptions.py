@@ -217,6 +217,38 @@ def test_an_operator_hands_its_input_on_only_where_it_keeps_the_shape(function):
         workloads.from_torch(Odd(), torch.zeros(1, 6, 8), unsupported="passthrough")
 
 
-def test_tokens_of_a_larger_batch_are_refused():
-    with pytest.raises(NetworkError, match="tokens of batch 2; give examples of batch 1"):
-        workloads.from_torch(nn.Embedding(9, 4), torch.zeros(2, 5, dtype=torch.int64))
+@pytest.mark.parametrize(
+    ("module", "inputs"),
+    [
+        (nn.Sequential(nn.Embedding(9, 4), nn.Linear(4, 3)), torch.zeros(2, 5, dtype=torch.int64)),
+        (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4)), torch.zeros(2, 3, 8, 8)),
+        (nn.Linear(3, 4), torch.zeros(2, 3)),
+    ],
+)
+def test_a_batch_of_samples_that_do_not_see_each_other_is_read_as_one(module, inputs):
+    network = workloads.from_torch(module, inputs)
+    first = workloads.from_torch(module, inputs[:1])
+    assert [note.op for note in network.notes if note.how == "batch"] == ["batch 2"]
+    assert (network.layers, network.inputs) == (first.layers, first.inputs)
+
+
+class Graph(nn.Module):
+    """Nodes [N, F] whose features are summed along edges [2, M], or by a matrix [N, N]."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(16, 32), nn.Linear(32, 8)
+
+    def forward(self, nodes, edges):
+        x = self.first(nodes)
+        if edges.is_floating_point():
+            return self.last(edges @ x)
+        return self.last(torch.zeros_like(x).index_add(0, edges[1], x[edges[0]]))
+
+
+@pytest.mark.parametrize("edges", [torch.zeros(2, 78, dtype=torch.int64), torch.zeros(34, 34)])
+def test_nodes_of_a_graph_see_each_other_and_are_rows(edges):
+    """By hand: 34 rows of 16 x 32 + 32 x 8 = 768; a matrix adds 34 x 34 x 32."""
+    network = workloads.from_torch(Graph(), (torch.zeros(34, 16), edges))
+    assert network.macs == 34 * 768 + (34 * 34 * 32 if edges.is_floating_point() else 0)
+    assert not [note for note in network.notes if note.how == "batch"]

@@ -124,7 +124,7 @@ def test_what_is_not_understood_is_named_or_handed_on():
     ("module", "inputs", "words"),
     [
         ("text", None, "must be a torch.nn.Module"),
-        (nn.Linear(3, 4), torch.zeros(2, 3), "has batch 2"),
+        (nn.Softmax(0), torch.zeros(2, 3, 4), "has batch 2, of which one cannot be taken apart"),
         (nn.Linear(3, 4), torch.zeros(1, 5), "cannot be exported"),
         (nn.ConvTranspose3d(1, 1, 3), torch.zeros(1, 1, 4, 4, 4), "transposed convolution over time"),
     ],

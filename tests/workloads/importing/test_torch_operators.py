@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import pytest
 
 import workloads
 from simulator.schedule import operators_of
+from workloads import NetworkError
 
 torch = pytest.importorskip("torch", reason="modules need torch: pip install 'cocco[torch]'")
 from torch import nn  # noqa: E402
@@ -251,3 +254,106 @@ def test_places_that_are_computed_need_all_of_a_map():
     network = workloads.from_torch(Warp(), torch.zeros(1, 3, 6, 5))
     assert [layer.op for layer in network.layers] == ["conv", "rearrange"]
     assert network.layers[1].inputs == ("x", "flow") and network.layers[1].whole == (0, 1)
+
+
+def test_type_as_keeps_the_shape_of_what_is_cast():
+    class Cast(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x):
+            y = self.layer(x)
+            return y * torch.ones(5, 1).type_as(y) + x[:, :1].type_as(y)
+
+    assert workloads.from_torch(Cast(), torch.zeros(1, 5, 8)).macs == 5 * 64
+
+
+def test_tokens_may_stand_sequence_first():
+    class First(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.words, self.layer = nn.Embedding(10, 8), nn.Linear(8, 4)
+
+        def forward(self, tokens):
+            return self.layer(self.words(tokens.transpose(0, 1))).transpose(0, 1)
+
+    (layer,) = workloads.from_torch(First(), torch.zeros(1, 6, dtype=torch.int64)).layers
+    assert (layer.height, layer.channels, layer.macs) == (6, 4, 6 * 32)
+
+
+def test_what_no_output_needs_is_not_read():
+    """A spectrum that is thrown away; it would be refused."""
+
+    class Spectrum(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layer = nn.Linear(8, 8)
+
+        def forward(self, x):
+            torch.fft.rfft(x).abs().sum()
+            return self.layer(x)
+
+    assert len(workloads.from_torch(Spectrum(), torch.zeros(1, 5, 8)).layers) == 1
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+@pytest.mark.parametrize("kernel", [(1, 2, 2), (2, 4, 4)])
+def test_patches_of_a_clip_have_a_price(kernel, is_turned):
+    """By hand: each element of 8 frames of 16 x 16 x 3 meets 32 features once; no copy comes before."""
+
+    class Patches(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.embed = nn.Conv3d(3, 32, kernel, kernel)
+
+        def forward(self, clip):
+            return self.embed(clip.permute(0, 2, 1, 3, 4) if is_turned else clip).flatten(2).transpose(1, 2)
+
+    clip = torch.zeros((1, 8, 3, 16, 16) if is_turned else (1, 3, 8, 16, 16))
+    network = workloads.from_torch(Patches(), clip)
+    (layer,) = network.layers
+    assert layer.op == "conv" and layer.frames is None
+    assert network.macs == 8 * 16 * 16 * 3 * 32 and network.weight_bytes == prod(kernel) * 3 * 32
+    assert network.inputs[0].channels == 3 * kernel[0]
+
+
+def test_clips_in_a_batch_of_patches_are_rows():
+    """Twelve patches, each the whole of what its window takes: a product."""
+    (layer,) = workloads.from_torch(
+        nn.Sequential(nn.Linear(24, 24), nn.Unflatten(1, (3, 2, 2, 2)), nn.Conv3d(3, 5, 2)), torch.zeros(1, 24)
+    ).layers[1:]
+    assert layer.macs == 24 * 5
+
+
+def test_a_fourier_transform_is_refused_with_a_way_out():
+    class Spectrum(nn.Module):
+        def forward(self, x):
+            return torch.fft.rfft(x).abs()
+
+    with pytest.raises(NetworkError, match="is a Fourier transform, whose butterflies are no layer"):
+        workloads.from_torch(Spectrum(), torch.zeros(1, 5, 8))
+
+
+def test_boxes_of_a_map_are_sampled_by_one_layer():
+    """An operator of torchvision, which may not be there: its shape is what we need of it."""
+    if not hasattr(torch.ops.torchvision, "roi_align"):
+        library = torch.library.Library("torchvision", "FRAGMENT")
+        library.define(
+            "roi_align(Tensor input, Tensor rois, float scale, int height, int width, int ratio, bool a) -> Tensor"
+        )
+        made = lambda x, rois, scale, height, width, *_: x.new_zeros(rois.shape[0], x.shape[1], height, width)  # noqa: E731
+        library.impl("roi_align", made, "CompositeExplicitAutograd")
+
+    class Boxes(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.conv, self.layer = nn.Conv2d(3, 8, 1), nn.Linear(392, 10)
+
+        def forward(self, picture, boxes):
+            found = torch.ops.torchvision.roi_align(self.conv(picture), boxes, 0.25, 7, 7, 2, False)
+            return self.layer(found.flatten(1))
+
+    network = workloads.from_torch(Boxes(), (torch.zeros(1, 3, 16, 16), torch.zeros(100, 5)))
+    assert [layer.op for layer in network.layers] == ["conv", "rearrange", "fc"]
+    assert network.macs == 256 * 24 + 100 * 3920

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from workloads.errors import NetworkError
 from workloads.importing.families.combining import reduce
 from workloads.importing.families.moving import reshape, transpose
+from workloads.importing.families.multiplying import linear
 from workloads.importing.families.sliding import Sliding, share, slide
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value
@@ -27,6 +28,8 @@ def slide_clip(
         raise NetworkError(f"has frames {dilation[0]} apart in one window; 1 is known")
     if value.is_constant:
         value = sketch.fed(value, [2, 3], [4])
+    if channels is not None and groups == 1 and _are_patches(value, kernel, stride, padding, dilation):
+        return _embed_patches(sketch, value, kernel, channels, weights)
     still = _still(value, kernel, stride, padding)
     if still is not None:
         return _slide_beside(
@@ -54,6 +57,30 @@ def slide_clip(
         normal([Atom(ROWS, height, made)]), full(ROWS, height), full(COLUMNS, width),
     )  # fmt: skip
     return Value((batch, out // batch, made, height, width), name, dims)
+
+
+def _are_patches(
+    value: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int], dilation: Sequence[int]
+) -> bool:
+    """Whether windows stand side by side along time, rows and columns, each over elements of its own."""
+    tiles = all(extent % size == 0 for extent, size in zip(value.shape[2:], kernel))
+    is_alone = list(kernel) == list(stride) or tuple(kernel) == value.shape[2:]
+    return tiles and is_alone and not any(padding) and set(dilation) == {1} and max(kernel) > 1
+
+
+def _embed_patches(sketch: Sketch, value: Value, kernel: Sequence[int], channels: int, weights: Value | None) -> Value:
+    """Patches of a clip: its frames are stacked, those of one window as channels; or whole clips, each a row."""
+    batch, depth, (count, rows, columns) = value.shape[0], value.shape[1], value.shape[2:]
+    if tuple(kernel) == value.shape[2:]:
+        made = linear(sketch, reshape(sketch, value, (batch, depth * count * rows * columns)), channels, weights)
+        return reshape(sketch, made, (batch, channels, 1, 1, 1))
+    times = count // kernel[0]
+    apart = reshape(sketch, value, (batch, depth, times, kernel[0], rows, columns))
+    beside = transpose(sketch, apart, (0, 1, 3, 2, 4, 5))
+    value = sketch.conform(beside, [3, 4], [5])
+    made = reshape(sketch, value, (batch, depth * kernel[0], times * rows, columns))
+    found = slide(sketch, "conv", made, Sliding(kernel[1:], kernel[1:]), channels, 1, weights)
+    return reshape(sketch, found, (batch, channels, times, rows // kernel[1], columns // kernel[2]))
 
 
 def _still(value: Value, kernel: Sequence[int], stride: Sequence[int], padding: Sequence[int]) -> int | None:

@@ -44,6 +44,16 @@ class Sliding:
             raise NetworkError(f"has a window of {list(self.kernel)}; kernel, stride and dilation must be at least 1")
         return found
 
+    def outputs(self, at: str, extents: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return the padding before and after, and how many windows there are, of rows (and columns) so long."""
+        found = []
+        for extent, (kernel, stride, before, after, dilation) in zip(extents, self.planes(len(self.kernel))):
+            reach = (kernel - 1) * dilation + 1
+            if self.auto:
+                before, after = same_padding(extent, reach, stride)[:: -1 if self.auto == "lower" else 1]
+            found.append((before, after, output_extent(at, extent, reach, stride, before, after, self.ceil)))
+        return found
+
 
 def _on_map(sketch: Sketch, value: Value) -> tuple[Value, tuple[int, int, int, int]]:
     """The value with its last dimensions along rows and columns, and the padding that is still to be done."""
@@ -77,15 +87,10 @@ def slide(
     batch = value.shape[0]
     channels = None if channels is None else channels * batch
     planes = window.planes(value.rank - 2)
-    padding, extents = [0, 0, 0, 0], [0, 0]
-    for axis, (kernel, stride, before, after, dilation) in enumerate(planes):
-        extent, reach = (height, width)[axis] + sides[axis] + sides[axis + 2], (kernel - 1) * dilation + 1
-        if window.auto:
-            before, after = same_padding(extent, reach, stride)
-            if window.auto == "lower":
-                before, after = after, before
-        padding[axis], padding[axis + 2] = before + sides[axis], after + sides[axis + 2]
-        extents[axis] = output_extent(sketch.at, extent, reach, stride, before, after, window.ceil)
+    padding, extents = list(sides), [1, width]
+    whole = [extent + sides[axis] + sides[axis + 2] for axis, extent in enumerate((height, width))]
+    for axis, (before, after, made) in enumerate(window.outputs(sketch.at, whole)):
+        padding[axis], padding[axis + 2], extents[axis] = before + sides[axis], after + sides[axis + 2], made
     if any(side and own * side < 0 for side, own in zip(sides, (planes[0][2], planes[1][2]) * 2)):
         raise NetworkError("crops what it pads")
     assert value.source is not None
@@ -190,7 +195,7 @@ def resize(sketch: Sketch, value: Value, out: Sequence[int], method: Method, ali
         (rows.stride, columns.stride), (rows.before, columns.before, rows.after, columns.after),
         upsample=(rows.upsample, columns.upsample),
     ))  # fmt: skip
-    return mapped(name, channels, sizes, value.rank)
+    return mapped(name, channels, sizes, value.rank, value.shape[0])
 
 
 def mapped(name: str, channels: int, extents: Sequence[int], rank: int, batch: int = 1) -> Value:

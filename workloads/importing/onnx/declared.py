@@ -16,7 +16,7 @@ STORED_TYPES = (*REAL_TYPES, 2, 3)  #: and those of quantized weights, uint8 and
 TYPES = {1: "float32", 10: "float16", 11: "float64", 16: "bfloat16", 2: "uint8", 3: "int8", 6: "int32", 7: "int64"}
 LAST_OPERATORS = ("NonMaxSuppression",)  #: at the end of a model its scores are its result
 RESHAPING = (
-    "NonMaxSuppression", "RoiAlign", "OneHot",
+    "NonMaxSuppression", "OneHot",
     "NonZero", "Unique", "Compress", "MaxUnpool", "MaxRoiPool", "Col2Im", "GatherND", "ScatterND", "DFT", "STFT",
     "SequenceConstruct", "SequenceInsert", "SequenceAt", "SequenceErase", "SplitToSequence", "ConcatFromSequence",
 )  # fmt: skip
@@ -84,4 +84,4 @@ def lie(shape: Sequence[int], reader: tuple[Any, int] | None) -> tuple[list[int]
     if rank == 3:
         is_sequence_first = shape[0] > 1 == shape[1]
         return ([2] if slides else [0] if is_sequence_first else [1]), []
-    return ([], []) if rank == 2 else (list(range(1, rank - 1)), [])
+    return ([0] if shape[0] > 1 else [], []) if rank == 2 else (list(range(1, rank - 1)), [])

@@ -30,7 +30,7 @@ from workloads.importing.onnx.declared import (
 )
 from workloads.importing.onnx.masks import masks_of
 from workloads.importing.onnx.order import check_names, chosen_branch, ordered, title
-from workloads.importing.onnx.tensors import attribute_value, tensor_value
+from workloads.importing.onnx.tensors import EXTERNAL, attribute_value, tensor_value
 from workloads.importing.onnx.wire import without_weights
 from workloads.importing.sketch import Sketch
 from workloads.importing.values import Value, constant, derived, size_of
@@ -99,7 +99,11 @@ class _Reader:
         self.named: set[str] = set()  # extents that were used
         self.nodes = 0  # of branches
         self.symbols: set[str] = set()  # extents that could be given
-        firsts = [info.type.tensor_type.shape.dim[:1] for info in model.graph.input]
+        self.unknown: dict[str, str] = {}  # extents that must be given, and an input that has each
+        stored = {tensor.name for tensor in model.graph.initializer}
+        shapes = [info.type.tensor_type.shape.dim for info in model.graph.input if info.name not in stored]
+        self.firsts = {dims[0].dim_value for dims in shapes if len(dims) > 1}
+        firsts = [dims[:1] for dims in shapes]
         self.batches = {dim.dim_param for dims in firsts for dim in dims if "batch" in dim.dim_param.lower()}
         versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
         self.opset = max(versions, default=1)
@@ -129,6 +133,7 @@ class _Reader:
         return [self.values[info.name] for info in graph.output]
 
     def _read_stored(self, graph: Any) -> None:
+        self.sketch.outside |= {tensor.name for tensor in graph.initializer if tensor.data_location == EXTERNAL}
         for tensor in graph.initializer:
             self._define(tensor.name, self._stored(tensor.name, tensor_value(tensor), tensor.data_type))
         for sparse in graph.sparse_initializer:
@@ -150,7 +155,15 @@ class _Reader:
         return replace(value, name=name, origins=frozenset([name]))
 
     def _check_extents(self) -> None:
-        """Raise NetworkError for an extent that names nothing: it is a slip, and the file would be read without it."""
+        """Raise NetworkError for extents that are not known, and for one that names nothing: it is a slip."""
+        if self.unknown:
+            *others, last = (f"the input {shown(name)} with the unknown extent {shown(key)}"
+                             for key, name in self.unknown.items())  # fmt: skip
+            raise NetworkError(
+                f"has {', '.join(others)}{' and ' * bool(others)}{last}; give {'them' if others else 'it'}: --extent "
+                f"{' --extent '.join(f'{key}=N' for key in self.unknown)} (load(..., extents={{"
+                f"{', '.join(f'{key!r}: N' for key in self.unknown)}}})), or export fixed shapes"
+            )
         spare = [name for name in self.extents if name not in self.named]
         if spare:
             known = ", ".join(sorted(self.symbols)) or "none"
@@ -214,14 +227,13 @@ class _Reader:
         if axis == 0 or symbol in self.batches:
             self.sketch.notes.append(Note(name, f"{symbol or place} = 1", "extent"))
             return 1
-        raise NetworkError(
-            f"has the input {shown(name)} with the unknown extent {shown(symbol or place)}; give it: "
-            f"--extent {symbol or place}=N (load(..., extents={{{symbol or place!r}: N}})), or export fixed shapes"
-        )
+        self.unknown.setdefault(symbol or place, name)
+        return 1
 
     def _is_batch(self, shape: Sequence[int], kind: int) -> bool:
-        """Whether the first extent of an input is its batch: not where a sequence stands before a batch of 1."""
-        return kind in REAL_TYPES and not (len(shape) == 3 and shape[1] == 1)
+        """Whether the first extent of an input is its batch: not of rows that stand before a batch of 1, or a graph."""
+        is_graph = len(shape) == 2 and len(self.firsts - {0}) > 1
+        return kind in REAL_TYPES and not is_graph and not (len(shape) == 3 and shape[1] == 1)
 
     def _read_node(self, node: Any) -> None:
         sketch, named = self.sketch, title(node)

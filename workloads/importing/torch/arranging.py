@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing.families import combining, moving, multiplying, sliding, writing
@@ -146,7 +147,7 @@ def _embed(call: TorchCall) -> Answer:
         call.sketch.ends.append(indices.source)
     elif not indices.is_given:
         return derived(call.shape, None, call.values())
-    if indices.rank > 1 and indices.shape[0] > 1:
+    if indices.rank > 1 and indices.shape[0] > 1 and prod(indices.shape[1:]) > 1:  # tokens, or sequence first
         raise NetworkError(f"looks up tokens of batch {indices.shape[0]}; give examples of batch 1")
     return multiplying.embed(call.sketch, call.name, table, indices)
 
@@ -244,10 +245,10 @@ def _count(call: TorchCall) -> Answer:
 
 
 def _sample(call: TorchCall) -> Answer:
-    """grid_sampler: a map read at places that the network computes, or a constant says; any of it may be needed."""
-    sketch = call.sketch
-    maps = [sketch.settle(value) for value in (call.value("input"), call.value("grid")) if not value.is_constant]
-    return sketch.rearranged(maps, call.shape, [2], [3])
+    """grid_sampler, roi_align: a map read at places that the network computes, or is given; any of it may be needed."""
+    sketch, is_grid = call.sketch, "grid" in call.arguments
+    maps = [sketch.settle(value) for value in call.values()[:2] if not value.is_constant]
+    return sketch.rearranged(maps, call.shape, [2] if is_grid else [0, 2], [3])
 
 
 def _rank_by(call: TorchCall) -> Answer:
@@ -290,7 +291,7 @@ ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
     _fill: "fill zero",
     _write_part: "slice_scatter select_scatter",
     _bags: "embedding_bag _embedding_bag _embedding_bag_forward_only",
-    _sample: "grid_sampler grid_sampler_2d",
+    _sample: "grid_sampler grid_sampler_2d roi_align",
     _count: "histc bincount",
     _rank_by: "topk sort argsort argmax argmin",
 })  # fmt: skip

@@ -26,7 +26,11 @@ from workloads.network.layers.layer import Note
 from workloads.network.network import Network
 
 #: arguments whose numbers are not computed with: shapes, what is written over; and, of what no layer has to say, orders
-SHAPES = {"copy": slice(1, 2), **dict.fromkeys("expand_as view_as reshape_as type_as".split(), slice(1))}
+SHAPES = {
+    "copy": slice(1, 2),
+    "fill": slice(1, 2),
+    **dict.fromkeys("expand_as view_as reshape_as type_as".split(), slice(1)),
+}
 ORDERING = {
     **dict.fromkeys("index _unsafe_index index_select gather take_along_dim".split(), slice(1)),
     **dict.fromkeys("_grouped_mm grouped_mm grouped_mm_fallback".split(), slice(2)),
@@ -59,8 +63,8 @@ def audited(network: Network, reading: ReadNodes, counted: int | None, is_lenien
     counted: the MACs that torch counts of the module itself, None where it does not run without numbers. is_lenient:
     operators that were not understood may have had MACs.
     """
-    needed = _needed(reading.program.graph, SHAPES)
-    _check_layers(network, reading, _needed(reading.program.graph, SHAPES | ORDERING))
+    needed = needed_in(reading.program.graph, SHAPES)
+    _check_layers(network, reading, needed_in(reading.program.graph, SHAPES | ORDERING))
     _check_weights(network, reading, needed)
     stored, notes = reading.sketch.matrices, []
     size = sum(stored[name] for name in loaded_in(network, reading.sketch))
@@ -72,7 +76,7 @@ def audited(network: Network, reading: ReadNodes, counted: int | None, is_lenien
     return replace(network, notes=(*network.notes, *notes))
 
 
-def _needed(graph: Any, some: Mapping[str, slice]) -> set[Any]:
+def needed_in(graph: Any, some: Mapping[str, slice]) -> set[Any]:
     """The nodes whose numbers an output needs; a node that works in place is needed where what it changes is.
 
     some: operators of which only these arguments count.
@@ -86,7 +90,7 @@ def _needed(graph: Any, some: Mapping[str, slice]) -> set[Any]:
         op = operator_name(node.target) if hasattr(node.target, "_schema") else ""
         if op in some:
             read.update(each for each in node.args[some[op]] if hasattr(each, "meta"))
-        elif not op.endswith("_like") and not op.startswith(("new_", "sym_", "_assert")) and op not in ("fill", "zero"):
+        elif not op.endswith("_like") and not op.startswith(("new_", "sym_", "_assert")) and op != "zero":
             read.update(node.all_input_nodes)
     return found
 

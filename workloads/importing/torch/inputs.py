@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workloads.errors import NetworkError, shown
+from workloads.importing import views
 from workloads.importing.sketch import Sketch
 from workloads.importing.torch.export import operator_name
 from workloads.importing.values import Value, constant
@@ -60,19 +62,48 @@ def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Va
     if shape[0] != 1:
         if len(shape) == 3 and shape[1] == 1 and not slides:  # sequence first
             return sketch.input(node.name, shape, [0])
-        if len(shape) == 2 and sketch.inputs:  # rows next to an input that has a batch of 1
+        if len(shape) == 2:  # rows next to an input that has a batch of 1, or nodes of a graph, that see each other
             return sketch.input(node.name, shape, [0])
-        raise NetworkError(f"input {node.name!r} has batch {shape[0]}; give examples of batch 1")
+        raise NetworkError(
+            f"input {node.name!r} has batch {shape[0]}, of which one cannot be taken apart; export a batch of 1"
+        )
     if len(shape) == 4 and _is_grown(node):
         return sketch.cache(node.name, shape, 2)
     if len(shape) == 4 and _is_attended(node):
         return sketch.input(node.name, shape, [2])
     if len(shape) == 5:
-        return sketch.input(node.name, shape, [2, 3], [4])
+        return _clip(sketch, node, shape)
     if len(shape) == 4:
         return sketch.input(node.name, shape, [2], [3])
     along = [2] if len(shape) == 3 and slides else list(range(1, len(shape) - 1))
     return sketch.input(node.name, shape, along)
+
+
+def _clip(sketch: Sketch, node: Any, shape: tuple[int, ...]) -> Value:
+    """A clip [1, C, T, H, W], or as it is turned to that before it is cut into patches: frames of one lie together."""
+    (_, _, frames, *lines), apart = _patches(node)
+    split = (*shape[:frames], shape[frames] // apart, apart, *shape[frames + 1 :])
+    rows, columns = (axis + (axis > frames) for axis in lines)
+    found = sketch.input(node.name, split, [frames, rows], [columns])
+    dims = views.reshape(found.dims, shape)
+    assert dims is not None
+    return replace(found, shape=shape, dims=dims)
+
+
+def _patches(node: Any) -> tuple[list[int], int]:
+    """The dimensions of a clip in the order of the one convolution that reads it, and the frames of its patches."""
+    order = list(range(5))
+    while len(found := _readers(node)) == 1:
+        op, node = found[0]
+        if op == "permute":
+            order = [order[axis] for axis in node.args[1]]
+        elif op == "conv3d":
+            kernel, stride = node.args[1].meta["val"].shape[2], node.args[3][0] if len(node.args) > 3 else 1
+            is_apart = kernel == stride and node.args[0].meta["val"].shape[2] % kernel == 0
+            return order, kernel if is_apart else 1
+        elif op not in ("to", "_to_copy", "contiguous", "clone", "alias"):
+            break
+    return list(range(5)), 1
 
 
 #: operators that hand elements on as they are, and those that multiply two maps
@@ -85,7 +116,8 @@ MULTIPLYING = frozenset("scaled_dot_product_attention matmul bmm baddbmm".split(
 
 def _readers(node: Any) -> list[tuple[str, Any]]:
     """The operators that read a node, with their nodes."""
-    return [(operator_name(user.target), user) for user in node.users if hasattr(user.target, "_schema")]
+    found = [(operator_name(user.target), user) for user in node.users if hasattr(user.target, "_schema")]
+    return [(op, user) for op, user in found if not op.startswith("_assert")]
 
 
 def _is_attended(node: Any) -> bool:

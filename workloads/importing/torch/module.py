@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from workloads.errors import NetworkError, one_line, shown
@@ -17,10 +18,12 @@ from workloads.importing.families.moving import expand, reshape
 from workloads.importing.finishing import finish, typed
 from workloads.importing.masks import MASKS, masked
 from workloads.importing.sketch import Sketch
-from workloads.importing.torch.audit import ReadNodes, audited
+from workloads.importing.torch.audit import ReadNodes, audited, needed_in
+from workloads.importing.torch.batch import first_sample
 from workloads.importing.torch.call import Answer, TorchCall
 from workloads.importing.torch.counting import counted_macs
 from workloads.importing.torch.export import exported, operator_name, taken_apart
+from workloads.importing.torch.graph.archive import read_archive
 from workloads.importing.torch.graph.cells import with_loops
 from workloads.importing.torch.graph.functional import functional, has_branches
 from workloads.importing.torch.graph.masks import masks_of
@@ -41,24 +44,43 @@ class _Unknown(NetworkError):
 
 def read_module(module: Any, example_inputs: Any, name: str | None, unsupported: str, masks: str = "model") -> Network:
     """Return the network of a module as it runs on these inputs; see workloads.from_torch."""
+    check_choices(unsupported, masks)
+    import torch
+
+    if not isinstance(module, torch.nn.Module):
+        raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
+    title = name or type(module).__name__
     try:
-        import torch
+        inputs, samples = first_sample(module, example_inputs)
+        program = exported(module, inputs, title)
+        counted = None if has_branches(program) else counted_macs(module, inputs)
+        found = read_program(functional(with_loops(program)), title, unsupported, counted, masks)
+        notes = [Note(found.inputs[0].name, f"batch {samples}", "batch")] if samples > 1 else []
+        return replace(found, notes=(*found.notes, *notes))
+    except NetworkError as error:
+        text = one_line(error)
+        raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
+
+
+def read_exported(path: str, unsupported: str = "error", masks: str = "model") -> Network:
+    """Return the network of a program that torch.export.save wrote; see workloads.load."""
+    try:
+        check_choices(unsupported, masks)
+        return read_program(functional(with_loops(read_archive(path))), Path(path).stem, unsupported, None, masks)
+    except NetworkError as error:
+        raise NetworkError(one_line(f"{path}: {error}")) from None
+
+
+def check_choices(unsupported: str, masks: str) -> None:
+    """Raise NetworkError where torch is not there, or a choice is none that we know."""
+    try:
+        import torch  # noqa: F401
     except ImportError:
         raise NetworkError("reading PyTorch modules takes the package torch: pip install 'cocco[torch]'") from None
     if unsupported not in ("error", "passthrough"):
         raise NetworkError(f"unsupported is {shown(unsupported)}; it must be one of error, passthrough")
     if masks not in MASKS:
         raise NetworkError(f"masks is {shown(masks)}; it must be one of {', '.join(MASKS)}")
-    if not isinstance(module, torch.nn.Module):
-        raise NetworkError(f"reads {shown(module)}; it must be a torch.nn.Module")
-    title = name or type(module).__name__
-    try:
-        program = exported(module, example_inputs, title)
-        counted = None if has_branches(program) else counted_macs(module, example_inputs)
-        return read_program(functional(with_loops(program)), title, unsupported, counted, masks)
-    except NetworkError as error:
-        text = one_line(error)
-        raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
 
 
 def read_program(
@@ -91,13 +113,13 @@ class _Reader:
     def read(self, counted: int | None) -> Network:
         """Return the network, held against the MACs that torch counts."""
         outputs: list[Value] = []
-        stored = Stored(self.program)
+        stored, needed = Stored(self.program), needed_in(self.program.graph, {})
         for node in self.program.graph.nodes:
             if node.op == "placeholder":
                 self.values[node] = read_input(self.sketch, stored, node)
             elif node.op == "get_attr":
                 self.values[node] = constant(shapes_of(node)[0])
-            elif node.op == "call_function":
+            elif node.op == "call_function" and node in needed:
                 count = len(self.sketch.layers)
                 self._read_node(node)
                 self.reading.made[node] = [layer.name for layer in self.sketch.layers[count:]]

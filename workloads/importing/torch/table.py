@@ -54,7 +54,7 @@ def _where(call: TorchCall) -> Answer:
 
 
 def _same(call: TorchCall) -> Answer:
-    return next(value for value in call.values() if not value.is_constant)
+    return call.values()[0]
 
 
 def _resize(call: TorchCall) -> Answer:
@@ -79,6 +79,14 @@ def _real(call: TorchCall) -> Answer:
     return replace(value, shape=call.shape, dims=dims)
 
 
+def _fourier(call: TorchCall) -> Answer:
+    raise NetworkError(
+        "is a Fourier transform, whose butterflies are no layer; write it as products with its matrix (the transform "
+        "of torch.eye(n), its real and its imaginary part), which cost more"
+    )
+
+
+FOURIER = [f"fft_{way}{kind}fft{axes}" for way in ("", "i") for kind in ("", "r", "h") for axes in ("", "2", "n")]
 OPERATORS: dict[str, Callable[[TorchCall], Answer]] = WEIGHTED | ARRANGING | by_name({
     _join("add"): (
         "add sub rsub maximum minimum logaddexp eq ne lt le gt ge logical_and logical_or logical_xor bitwise_and "
@@ -108,5 +116,6 @@ OPERATORS: dict[str, Callable[[TorchCall], Answer]] = WEIGHTED | ARRANGING | by_
     ),
     _where: "where masked_fill",
     _complex: "view_as_complex",
+    _fourier: " ".join([*FOURIER, "_fft_r2c", "_fft_c2r", "_fft_c2c", "stft", "istft"]),
     _real: "view_as_real",
 })  # fmt: skip

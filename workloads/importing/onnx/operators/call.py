@@ -53,7 +53,9 @@ class Call:
         if value is None or value.shape == (0,):
             return None if value is None else []
         if value.data is None:
-            raise NetworkError(f"needs the numbers of its input {position}, which are not known; export fixed shapes")
+            why = "lie in external data, which is not read; save tensors of up to 1 KB in the file itself"
+            why = why if value.name in self.sketch.outside else "are not known; export fixed shapes"
+            raise NetworkError(f"needs the numbers of its input {position}, which {why}")
         return [_whole(number) for number in value.data.reshape(-1).tolist()]
 
     def integer(self, key: str, default: int) -> int:

@@ -200,6 +200,15 @@ def sample(call: Call) -> Answer:
     return call.sketch.rearranged(maps, shape, [2], [3]) if maps else derived(shape, None, [value, grid])
 
 
+def pool_boxes(call: Call) -> Answer:
+    """RoiAlign: for each box a map of its own, sampled from that of the picture, of which any element may be needed."""
+    value, boxes = call.value(0), call.value(1)
+    extents = [call.integer(key, 1) for key in ("output_height", "output_width")]
+    maps = [call.sketch.settle(each) for each in (value, boxes) if not each.is_constant]
+    shape = (boxes.shape[0], value.shape[1], *extents)
+    return call.sketch.rearranged(maps, shape, [0, 2], [3]) if maps else derived(shape, None, [value, boxes])
+
+
 def scan(call: Call) -> Answer:
     """A running sum: each element needs those before it."""
     value, axes = call.value(0), call.numbers(1)
@@ -262,6 +271,7 @@ MOVING_OPERATORS: dict[str, Callable[[Call], Answer]] = {
     "GatherElements": gather_elements,
     **dict.fromkeys(("ScatterND", "ScatterElements", "Scatter"), scatter),
     "GridSample": sample,
+    "RoiAlign": pool_boxes,
     "CumSum": scan,
     "Pad": pad,
     "DepthToSpace": to_space,

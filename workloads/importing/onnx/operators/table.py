@@ -64,7 +64,7 @@ def _gemm(call: Call) -> Answer:
 
 def _product(call: Call) -> Answer:
     """MatMul; a vector is a matrix of one row or column that is left out again."""
-    first, second = call.value(0), call.value(1)
+    first, second = (_turned(call, call.value(i), side) for i, side in enumerate("AB"))
     if first.rank == 1 and second.rank == 2:
         found = multiplying.product(call.sketch, moving.reshape(call.sketch, first, (1, *first.shape)), second)
         return moving.reshape(call.sketch, found, found.shape[1:])
@@ -72,6 +72,14 @@ def _product(call: Call) -> Answer:
         found = multiplying.product(call.sketch, first, moving.reshape(call.sketch, second, (*second.shape, 1)))
         return moving.reshape(call.sketch, found, found.shape[:-1])
     return multiplying.product(call.sketch, first, second)
+
+
+def _turned(call: Call, value: Value, side: str) -> Value:
+    """An operand as FusedMatMul takes it: its batch behind its rows, its rows and columns swapped."""
+    if value.rank > 1 and call.integer(f"transBatch{side}", 0):
+        value = moving.transpose(call.sketch, value, (*range(1, value.rank - 1), 0, value.rank - 1))
+    is_turned = value.rank > 1 and call.integer(f"trans{side}", 0)
+    return multiplying.swapped(call.sketch, value) if is_turned else value
 
 
 def _by_letters(call: Call) -> Answer:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from workloads.errors import NetworkError, shown
-from workloads.importing.families import clips, combining, sliding
+from workloads.importing.families import clips, combining, multiplying, sliding
 from workloads.importing.families.sliding import Sliding
 from workloads.importing.onnx.operators.call import Answer, Call
 from workloads.importing.values import Value
@@ -16,13 +17,16 @@ def _convolve(call: Call) -> Answer:
 
 
 def convolution(call: Call, value: Value, weights: Value) -> Value:
-    """Return a convolution with weights of the file."""
-    if not weights.is_constant or weights.rank != value.rank or weights.rank < 3:
-        raise NetworkError(f"needs constant weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
+    """Return a convolution with weights of the file, or with a kernel that the network computes."""
+    if weights.rank != value.rank or weights.rank < 3:
+        raise NetworkError(f"needs weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
     groups = call.integer("group", 1)
     if groups < 1 or value.shape[1] != weights.shape[1] * groups:
         raise NetworkError(f"has {value.shape[1]} channels and weights {list(weights.shape)} in {groups} groups")
     found = window(call, list(weights.shape[2:]))
+    if not weights.is_constant:
+        shape = (1, weights.shape[0], *(made for _, _, made in found.outputs(call.sketch.at, value.shape[2:])))
+        return multiplying.windowed(call.sketch, value, weights, groups, prod(weights.shape[2:]), shape)
     if value.rank == 5:
         stride, sides, apart = _planes(found)
         return clips.slide_clip(
@@ -42,8 +46,10 @@ def _planes(found: Sliding) -> tuple[list[int], list[int], list[int]]:
 
 def _transposed(call: Call) -> Answer:
     value, weights = call.value(0), call.value(1)
-    if not weights.is_constant or weights.rank != value.rank or weights.rank < 3:
-        raise NetworkError(f"needs constant weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
+    if weights.rank != value.rank or weights.rank < 3:
+        raise NetworkError(f"needs weights of {value.rank} dimensions, 3 at least; {weights.rank} found")
+    if not weights.is_constant:
+        raise NetworkError("has a kernel that the network computes, and is transposed; only plain ones are known")
     groups = call.integer("group", 1)
     if groups < 1 or value.shape[1] != weights.shape[0]:
         raise NetworkError(f"has {value.shape[1]} channels and weights {list(weights.shape)}")
