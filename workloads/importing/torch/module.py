@@ -24,6 +24,7 @@ from workloads.importing.torch.export import exported, operator_name, taken_apar
 from workloads.importing.torch.graph.cells import with_loops
 from workloads.importing.torch.graph.functional import functional, has_branches
 from workloads.importing.torch.graph.masks import masks_of
+from workloads.importing.torch.graph.scans import with_scans
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
@@ -55,7 +56,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     try:
         program = exported(module, example_inputs, title)
         counted = None if has_branches(program) else counted_macs(module, example_inputs)
-        return read_program(functional(with_loops(program)), title, unsupported, counted, masks)
+        return read_program(functional(with_scans(with_loops(program))), title, unsupported, counted, masks)
     except NetworkError as error:
         text = one_line(error)
         raise NetworkError(text if text.startswith("module ") else f"module {title!r}: {text}") from None
