@@ -17,6 +17,7 @@ from workloads.network.layers.layer import Layer as Layer
 from workloads.network.layers.layer import Note as Note
 from workloads.network.layers.layer import Tensor as Tensor
 from workloads.network.layers.mask import Mask as Mask
+from workloads.network.layers.state import State as State
 from workloads.network.layers.types import Bits as Bits
 from workloads.network.layers.types import Experts as Experts
 from workloads.network.network import Network as Network

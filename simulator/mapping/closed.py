@@ -21,6 +21,8 @@ from simulator.technology import LANE_BITS, PE_COLUMNS, PE_ROWS, Technology
 from workloads.network.layers.attention import steps_of
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.mask import Mask
+from workloads.network.layers.state import STEPS
+from workloads.network.layers.types import INT8
 
 SPLIT_AXES = "KCPQ"
 Channels = tuple[int, int]  #: how many there are, and for each key that a row sees as many again
@@ -84,6 +86,14 @@ def layer_cycles(
     """
     if layer.op == "attention":
         return sum(layer_cycles(each, samples, bands, tile, technology) for each in steps_of(layer))
+    if layer.state is not None:  # so they do, and all numbers of a state are channels apart
+        state, plain = layer.channels * layer.state.size, {"op": "slice", "height": 1, "state": None, "bits": INT8}
+        turns = sum(
+            times * layer_cycles(replace(layer, channels=count, **plain), samples, bands, None, technology)
+            for count, times in ((state, STEPS), (layer.state.weights, 1))
+            if count
+        )
+        return layer.height * turns * lanes_of(layer)
     if layer.op == "recurrent":  # rows wait for one another
         row = replace(layer, op="fc", height=1)
         return layer.height * layer_cycles(row, samples, bands, None, technology)

@@ -116,10 +116,10 @@ class LayerShape:
 
         The heads of a product of activations are its groups, its second operand stands for W. Time and transposed
         convolutions become the same seven loops: see `_over_time` and `_by_phases`. Raises ValueError for a recurrent
-        layer, whose rows wait for one another.
+        layer or a scan, whose rows wait for one another.
         """
-        if layer.op == "recurrent":
-            raise ValueError(f"layer {layer.name!r} is recurrent: its rows wait for one another, in no nest of loops")
+        if layer.op in ("recurrent", "scan"):
+            raise ValueError(f"layer {layer.name!r} is {layer.op}: its rows wait for one another, in no nest of loops")
         rows, columns = tile or (layer.height, layer.width)
         shape = cls(
             layer.kernel[1], layer.kernel[0], columns, rows, layer.in_channels // layer.groups, layer.channels,

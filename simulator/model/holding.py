@@ -14,6 +14,7 @@ from simulator.model.subgraph.apart import groups_apart
 from simulator.model.subgraph.regions import Region, Tiling, activation_bytes
 from simulator.model.subgraph.subgraph import Subgraph
 from simulator.model.subgraph.tiles import Candidates, TileShape
+from workloads.network.layers.ops import ALONE_OPS
 
 
 class Holding:
@@ -33,7 +34,7 @@ class Holding:
         self._tilings: dict[TileShape, tuple[Tiling, dict[int, Region]] | None] = {}
         self._needs: dict[tuple[TileShape, bool, int], int] = {}
         self._work: dict[tuple[TileShape, bool], Any] = {}
-        self.in_loops_only = rules.cores > 1 and self._has_attention  #: no way holds it
+        self.in_loops_only = rules.cores > 1 and self._alone != ""  #: no way holds it
         self._rule_broken = self._check_alone() if self.is_single else self._check_rules()
 
     @property
@@ -125,9 +126,10 @@ class Holding:
         return Candidates(self.rules.tiles, max(height[v] for v in last), max(width[v] for v in last))
 
     @property
-    def _has_attention(self) -> bool:
+    def _alone(self) -> str:
+        """What of the subgraph runs in none of several layers, "" if nothing."""
         layers = self.rules.geometry.network.layers
-        return any(layers[v].op == "attention" for v in self.subgraph.layers)
+        return next((ALONE_OPS[op] for v in self.subgraph.layers if (op := layers[v].op) in ALONE_OPS), "")
 
     def _check_alone(self) -> Shortage | None:
         if self.in_loops_only and self.subgraph.on_chip:
@@ -138,8 +140,8 @@ class Holding:
         tensors, most = len(self.subgraph.tensors), self.rules.max_regions
         if most is not None and tensors > most:
             return Shortage(f"{tensors} tensors (layers and inputs) exceed the {most} regions of the region manager")
-        if self._has_attention:
-            return Shortage("an attention in blocks runs alone")
+        if self._alone:
+            return Shortage(f"{self._alone} runs alone")
         if self.tiling((1, 1)) is None:
             return Shortage("paths between the same tensors differ in total stride, so updates cannot be aligned")
         return None

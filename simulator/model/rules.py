@@ -21,9 +21,14 @@ from simulator.model.subgraph.apart import most_groups, units_of
 from simulator.model.subgraph.subgraph import Geometry
 from simulator.model.subgraph.tiling import TILE_RULES, TileRule
 from workloads.errors import NetworkError
+from workloads.network.layers.ops import ALONE_OPS
 from workloads.network.network import Network
 
 Layers = tuple[int, ...]  #: ids, ascending
+ORDERED = {
+    "recurrent": "it is recurrent, and each row needs all of the one before",
+    "scan": "a scan's state goes from row to row",
+}  #: what several cores cannot share
 
 
 class PricingRules:
@@ -166,21 +171,17 @@ class PricingRules:
 
 
 def _check_plain(network: Network) -> None:
-    """Raise NetworkError for an attention in blocks or a recurrent layer, which are no plain nests of loops."""
+    """Raise NetworkError for an attention in blocks or rows in order, which are no plain nests of loops."""
     for layer in network.layers:
-        if layer.op in ("attention", "recurrent"):
-            what = "an attention in blocks" if layer.op == "attention" else "recurrent"
+        if what := (ALONE_OPS | {"recurrent": "recurrent"}).get(layer.op):
             raise NetworkError(f"layer {layer.name!r} has no price on a mapper that looks at every tile: it is {what}")
 
 
 def _check_shared(network: Network, alignment: int) -> None:
     """Raise NetworkError for what several cores cannot share: rows in order, words that are not whole bytes."""
     for v, layer in enumerate(network.layers):
-        if layer.op == "recurrent":
-            raise NetworkError(
-                f"layer {layer.name!r} has no price on several cores: it is recurrent, and each row needs all of the "
-                "one before"
-            )
+        if layer.op in ORDERED:
+            raise NetworkError(f"layer {layer.name!r} has no price on several cores: {ORDERED[layer.op]}")
         tensors = [network.tensors[u] for u in (v, *network.operands[v])]
         word = gcd(alignment, *(each.channels for each in tensors))
         weights = gcd(alignment, layer.channels) * layer.weight_elements * layer.bits.weights

@@ -16,6 +16,7 @@ HOW = {
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
     "cache": "rows of earlier steps: a model input of the products that need them; new rows are appended in DRAM",
     "recurrent": "steps in order: all of them are one product and one recurrent layer",
+    "scan": "a loop over rows: one layer, whose state stays on chip from row to row and is not written",
     "counted": "what the network has, of what torch's own counter and the file or module have",
     "not counted": "multiplications that torch counts, and that no layer has",
     "masked": "an attention computes the scores that this mask, made of positions, leaves",

@@ -11,6 +11,7 @@ from workloads.network.layers.frames import Frames
 from workloads.network.layers.layer import Layer
 from workloads.network.layers.mask import Mask
 from workloads.network.layers.shapes import matmul_forms, text
+from workloads.network.layers.state import State
 from workloads.network.layers.types import Experts
 from workloads.network.layers.windows import (
     Inputs,
@@ -168,6 +169,32 @@ class Builder(Written):
         The source is a sequence of gates, made of the input: 4 of an LSTM, 3 of a GRU, each of so many channels.
         """
         return self._window("recurrent", name, source, channels=channels)
+
+    def scan(self, name: str, inputs: Sequence[str], state: int, weights: int | None = None) -> str:
+        """Add a scan over the rows of sequences: u, gates if any, b and c (see `State`), which carries a state.
+
+        state: numbers for each channel of u. weights: numbers that its decays are made of; one for each channel and
+        number of the state unless given.
+
+        Examples
+        --------
+        Mamba on 6 rows of 8 channels: each row takes 3 MACs for each of 8 x 16 numbers, and one for each weight.
+
+        >>> from workloads import Builder
+        >>> b = Builder("one")
+        >>> parts = [b.input(each, 6, 1, width) for each, width in (("u", 8), ("step", 8), ("b", 16), ("c", 16))]
+        >>> _ = b.scan("y", parts, state=16)
+        >>> b.build()
+        Network(one, 1 layers, 3,072 MACs, 128 B of weights)
+        """
+        sources = listed(inputs)
+        height, width, in_channels = self._channels_joined(name, sources)
+        channels = self.shape(sources[0])[2]
+        if weights is None:
+            weights = channels * state if type(state) is int else 0  # a wrong state is told of below
+        return self.append(
+            Layer(name, "scan", sources, height, width, channels, in_channels, state=State(state, weights))
+        )
 
     def maxpool(
         self,

@@ -28,8 +28,8 @@ def check_supported(priced: PricedPartition) -> None:
 def _check_network(network: Network) -> None:
     numbers = {tensor.number: f"tensor {tensor.name!r}" for tensor in network.tensors}
     for layer in network.layers:
-        if layer.op == "recurrent":
-            raise Refusal(f"layer {layer.name!r}: a recurrent layer has no program yet")
+        if layer.op in ("recurrent", "scan"):
+            raise Refusal(f"layer {layer.name!r}: a {layer.op} layer has no program yet")
         if layer.mask is not None:
             raise Refusal(f"layer {layer.name!r}: a mask has no program yet; export the network of --masks none")
         if layer.blocks > 1:

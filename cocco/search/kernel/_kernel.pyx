@@ -26,6 +26,7 @@ from simulator.mapping.closed import cycles_of_lanes
 from simulator.model.equivalence import Alike
 from simulator.model.layer.least_room import least_room, needs
 from simulator.model.nests.epilogue import room_of
+from workloads.network.layers.ops import ALONE_OPS
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
@@ -111,7 +112,7 @@ cdef class Kernel:
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
         self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
-        self.net.alone = self._hold([layer.op == "attention" for layer in layers])
+        self.net.alone = self._hold([layer.op in ALONE_OPS for layer in layers])
         self.net.unit = self._hold([unit for rule in rules for unit in rule.units])
         self.net.most_groups = self._hold([most for rule in rules for most in rule.most_groups])
         self.net.is_output = self._hold([x for each in problem.networks for x in each.is_output[: len(each.layers)]])

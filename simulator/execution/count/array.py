@@ -11,13 +11,14 @@ from dataclasses import replace
 from itertools import product
 from typing import NamedTuple
 
-from simulator.execution.count.layer_facts import has_weights, is_depthwise, keys_of, sees, taps
+from simulator.execution.count.layer_facts import has_weights, is_depthwise, keys_of, sees, state_of, taps
 from simulator.execution.count.part import Part
 from simulator.technology import LANE_BITS, Technology
 from workloads.network.layers.layer import Layer
 from workloads.network.network import Network
 
 LOOPS = ("outputs", "inputs", "rows", "columns")  #: of a layer; each axis of the array takes one
+IN_ORDER = ("recurrent", "scan")  #: layers whose rows wait for each other
 
 
 class Work(NamedTuple):
@@ -50,8 +51,14 @@ def part_cycles(part: Part, samples: int, technology: Technology) -> int:
 
 
 def works_of(network: Network, v: int) -> tuple[Work, ...]:
-    """Return what a layer computes, in sequence: for an attention scores, softmax and context."""
+    """Return what a layer computes, in sequence: for an attention scores, softmax and context.
+
+    For a scan what each number of its state takes, as if it were a channel, and what its weights do.
+    """
     layer = network.layers[v]
+    if layer.op == "scan":
+        size, weights = state_of(layer)
+        return (Work(layer, size * layer.channels, 1, 3), Work(layer, weights, 1, 1))
     if layer.op != "attention":
         return (Work(layer, layer.channels, layer.width, taps(network, v)),)
     scores = layer.groups * keys_of(network, v)
@@ -65,7 +72,7 @@ def works_of(network: Network, v: int) -> tuple[Work, ...]:
 
 def array_cycles(work: Work, technology: Technology) -> int:
     """Return the cycles of the array for one sample, with the best assignment of one loop to each of its two axes."""
-    loops = [each for each in LOOPS if each != "rows" or work.layer.op != "recurrent"]  # whose rows wait for each other
+    loops = [each for each in LOOPS if each != "rows" or work.layer.op not in IN_ORDER]
     ways = product(loops, repeat=2)
     return passes_of(work.layer) * work.taps * min(_turns(work, lanes_of(work.layer, way, technology)) for way in ways)
 

@@ -53,7 +53,12 @@ def distinct(count: int, active: int, tokens: int) -> int:
 
 def has_weights(layer: Layer) -> bool:
     """Return whether a layer reads a weight tensor."""
-    return layer.op in WEIGHTED
+    return layer.op in WEIGHTED or (layer.state is not None and layer.state.weights > 0)
+
+
+def state_of(layer: Layer) -> tuple[int, int]:
+    """Return how many numbers a scan carries for each channel, and how many its decays are made of; else 0."""
+    return (0, 0) if layer.state is None else (layer.state.size, layer.state.weights)
 
 
 def is_depthwise(layer: Layer) -> bool:
@@ -167,6 +172,8 @@ def _inputs(network: Network, v: int) -> int:
 def matrix(network: Network, v: int) -> int:
     """Return the number of weights that apply to a position; 0 without weights."""
     layer = network.layers[v]
+    if layer.op == "scan":
+        return state_of(layer)[1]
     if layer.op not in WEIGHTED:
         return 0
     window = prod(layer.kernel) * (1 if layer.frames is None else layer.frames.kernel)
@@ -242,9 +249,13 @@ def operations(network: Network, v: int, made: int) -> int:
     Where a mask hides keys, of all elements: rows differ.
 
     In an attention each score takes one MAC per channel of a query, a power, and one MAC per channel of an output head.
+    In a scan each row decays the state, adds to it and reads it, and meets each weight.
     In a transposed convolution every input meets every tap, however many outputs are made.
     """
     layer = network.layers[v]
+    if layer.op == "scan":
+        size, weights = state_of(layer)
+        return made // layer.channels * (layer.channels * (size + size + size) + weights)
     if layer.op == "conv_transpose":
         source = network.tensors[network.operands[v][0]]
         return source.height * source.width * matrix(network, v)
@@ -269,4 +280,4 @@ def macs(network: Network, v: int) -> int:
         every = operations(network, v, elements(layer))
         widths = _inputs(network, v), layer.channels // layer.groups
         return every // (1 + sum(widths)) * sum(widths)
-    return operations(network, v, elements(layer)) if layer.op in (*WEIGHTED, "matmul") else 0
+    return operations(network, v, elements(layer)) if layer.op in (*WEIGHTED, "matmul", "scan") else 0

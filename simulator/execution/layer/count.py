@@ -16,6 +16,7 @@ from simulator.execution.layer.counted.apart import count_apart, count_copy, cou
 from simulator.execution.layer.counted.attention import count_attention
 from simulator.execution.layer.counted.dense import count_dense
 from simulator.execution.layer.counted.epilogue import count_gates
+from simulator.execution.layer.counted.scan import count_scan
 from workloads.network.layers.ops import ELEMENTWISE_OPS, WINDOW_OPS
 from workloads.network.network import Network
 
@@ -106,6 +107,8 @@ def count_on_chip(
         count_copy(network, v, chip, batch, on_chip)
     elif layer.op == "attention":
         count_attention(network, v, chip, plan, batch, on_chip, there)
+    elif layer.op == "scan":
+        count_scan(network, v, chip, batch, on_chip)
     elif plan.order in DENSE:
         if layer.op == "recurrent":  # the row before
             chip.activations.hold("state", batch * chip.rounded(layer.channels, output_bits(layer)))

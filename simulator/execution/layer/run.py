@@ -21,8 +21,11 @@ from simulator.execution.layer.value.attention import attended, run_attention
 from simulator.execution.layer.value.dense import run_convolution, run_product
 from simulator.execution.layer.value.epilogue import Epilogue
 from simulator.execution.layer.value.joined import run_joined
+from simulator.execution.layer.value.scan import run_scan, scanned
 from workloads.network.layers.ops import ELEMENTWISE_OPS
 from workloads.network.network import Network
+
+DIRECT = {"attention": attended, "scan": scanned}  #: how outputs are computed directly; others: Problem.direct
 
 
 def run_layer(
@@ -64,7 +67,7 @@ def run_layer(
     if following is not None:
         following.check(plan)
     output = np.full((batch, layer.channels, layer.height, layer.width), LOST)
-    direct = attended(problem) if layer.op == "attention" else problem.direct()
+    direct = DIRECT.get(layer.op, Problem.direct)(problem)
     run_loops(problem, chip, plan, output, epilogue, None if after else place_of_layer(whole, original, lies))
     inputs = {u for each in (original, *after) for u in whole.operands[each]} - {original, *after}
     for u in inputs & lies.on_chip - lies.there:  # kept from here on
@@ -101,6 +104,8 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: t
         run_sums(problem, chip, output)
     elif problem.layer.op == "attention":
         run_attention(problem, chip, plan, output)
+    elif problem.layer.op == "scan":
+        run_scan(problem, chip, output)
     elif problem.layer.op == "matmul":
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:

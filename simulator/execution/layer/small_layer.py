@@ -59,6 +59,8 @@ def shrink_layer(network: Network, v: int, plan: LayerPlan, batch: int, word: in
         found = one.joined()
     elif op == "attention":
         found = one.attention()
+    elif op == "scan":
+        found = one.scan()
     elif op == "matmul":
         found = one.product()
     else:
@@ -183,6 +185,13 @@ class _Shrinking:
             mask=mask,
         )
         return network, self.plan._replace(chunk=made, slice=block, inner=made)
+
+    def scan(self) -> tuple[Network, LayerPlan]:
+        """Fewer rows; the state and all channels stay."""
+        height, channels = self._outputs()[0], [t.channels for t in self.tensors]
+        shapes = [(height, 1, each) for each in channels]
+        fields = {"channels": self.layer.channels, "in_channels": sum(channels), "state": self.layer.state}
+        return self._build(shapes, height=height, width=1, **fields), self.plan
 
     def _has_sums(self) -> bool:
         """Return whether a tile of an attention has several blocks."""

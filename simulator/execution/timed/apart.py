@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import groupby, product
 
-from simulator.execution.count.layer_facts import bits_of, has_weights, output_bits, row_bytes, size_bytes, tensor_of
+from simulator.execution.count.layer_facts import (
+    bits_of,
+    has_weights,
+    output_bits,
+    position_bytes,
+    row_bytes,
+    size_bytes,
+    tensor_of,
+    weight_bytes,
+)
 from simulator.execution.layer.common.plan import LayerPlan, channel_steps, cuts
 from simulator.execution.layer.common.windows import lines_of, masks, union
 from simulator.execution.timed.dense import tiles_of
@@ -106,6 +115,20 @@ def joined_steps(
             meter.hold_results(area * meter.rounded(len(channels), output_bits(layer)))
             meter.store(0, area * row_bytes(len(channels), output_bits(layer)))
             yield meter.step(area * len(channels))
+
+
+def scan_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[int]) -> Iterator[Step]:
+    """Samples, one after the other, and rows; the weights stay for all of them."""
+    layer, coming = network.layers[v], [u for u in dict.fromkeys(network.operands[v]) if u not in on_chip]
+    meter.load_weights(weight_bytes(network, v))
+    meter.stay()
+    for _ in range(batch * layer.height):
+        for u in coming:
+            meter.load_input(position_bytes(network, u))
+            meter.activations.hold(f"row {u}", meter.rounded(network.tensors[u].channels, bits_of(network, u)))
+        meter.hold_results(meter.rounded(layer.channels, output_bits(layer)))
+        meter.store(0, position_bytes(network, v))
+        yield meter.step(layer.channels)
 
 
 def passes_steps(

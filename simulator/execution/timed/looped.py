@@ -20,7 +20,7 @@ from simulator.execution.layer.counted.dense import Run, runs_of, words_of
 from simulator.execution.layer.counted.epilogue import count_gates
 from simulator.execution.layer.dealt import deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
-from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, sums_steps
+from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, scan_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
 from simulator.execution.timed.meter import Meter, Repeated, Step, added, count_of, together
 from simulator.execution.timed.needs import Input, Needs, Output, Weights
@@ -182,6 +182,8 @@ def layer_steps(
         yield from copy_steps(network, v, meter, batch, on_chip)
     elif layer.op == "attention":
         yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
+    elif layer.op == "scan":
+        yield from scan_steps(network, v, meter, batch, on_chip)
     elif plan.order in DENSE:
         found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
         most = max(len(Dense(run, meter).slices) for run, _ in found)

@@ -68,6 +68,8 @@ class Arithmetic:
             return self._rearranged([whole(u) for u in operands], self.channels[v], layer, rows, columns)
         windows = [self._window(layer, u, rows, columns, read) for u in operands]
         stacked, is_map = np.concatenate([w for w, _ in windows]), np.concatenate([m for _, m in windows])
+        if layer.op == "scan":
+            return self._scan(stacked[:, :, 0], self.channels[v])
         if layer.op == "recurrent":
             before = read(v, (rows[0] - 1, rows[0]), columns)[:, 0, 0] if rows[0] else np.zeros(self.channels[v], int)
             return self._recur(self.weights[v][:, :, 0, 0], stacked[:, :, 0], before)
@@ -133,6 +135,13 @@ class Arithmetic:
             rows.append(state)
         return np.stack(rows, axis=1)[:, :, None]
 
+    def _scan(self, rows: Block, channels: int) -> Block:
+        """Return rows of a scan, each from all channels of its own and the one before: it runs alone, whole maps."""
+        found = [np.zeros(channels, dtype=np.int64)]
+        for row in rows.T:
+            found.append((7 * found[-1] + np.resize(row, channels) + row.sum()) % self.prime)
+        return np.stack(found[1:], axis=1)[:, :, None]
+
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
         """Combine the operands; one with fewer channels (where they are limited) repeats its channels."""
         parts = [block[np.arange(channels) % len(block)] for block in blocks]
@@ -171,7 +180,7 @@ class Arithmetic:
                 channels[v] = max(sources)
             elif layer.op == "slice":
                 channels[v] = min(channels[v], sum(sources))
-            elif not has_weights(layer) and layer.op not in PRODUCT_OPS | {"rearrange"}:
+            elif not has_weights(layer) and layer.op not in PRODUCT_OPS | {"rearrange", "scan"}:
                 channels[v] = sum(sources)
         return channels
 

@@ -188,7 +188,7 @@ def _joined_plan(at: Place, order: str, step: int) -> None:
     layer = at.layer
     while step > 0:
         channels = min(step, layer.outputs)
-        if holds(at.room, joined_bytes(layer, at.grid, order, channels), 0):
+        if holds(at.room, joined_bytes(layer, at.grid, order, channels), layer.weights):
             offer(at, at.grid.modes[0], joined(layer, at.grid, order, channels))
             return
         step = step - layer.word if layer.kind == JOIN else 0

@@ -46,7 +46,7 @@ def apart_weights(layer: LoopLayer, step: int) -> int:
 
 
 def joined(layer: LoopLayer, grid: Grid, order: str, step: int) -> LoopPlan:
-    """Return one of the two orders of element-wise layers.
+    """Return one of the two orders of element-wise layers, or of a scan, whose rows are tiles and whose weights stay.
 
     CT, channels; tiles: these channels of a broadcast operand stay; a single channel is read for each step. TC, tiles;
     channels: broadcast operands stay in full, and everything is read once.
@@ -56,23 +56,30 @@ def joined(layer: LoopLayer, grid: Grid, order: str, step: int) -> LoopPlan:
         times = steps if order == CT and passing[i] < layer.outputs else 1
         size += row_bytes(passing[i], layer.producer_bits[i]) * times
     reads = size * grid.union + broadcast_bytes(layer)
-    moved = Moved(0, reads, joined_traffic(layer, grid, steps), 0, 0, 0)
+    traffic, updates = joined_traffic(layer, grid, steps), weight_updates(layer, grid, 1)
+    moved = Moved(layer.weights, reads, traffic, updates, 0, 0)
     held = joined_bytes(layer, grid, order, step)
-    return plan_of(layer, order, grid.modes[0].name, grid, equal_loops(step, 1, 0), held, 0, moved)
+    return plan_of(layer, order, grid.modes[0].name, grid, equal_loops(step, 1, 0), held, layer.weights, moved)
 
 
 def joined_bytes(layer: LoopLayer, grid: Grid, order: str, step: int) -> int:
-    """Return the bytes on chip for this many channels: of a tile, and of operands that are broadcast over the map."""
-    words, kept, passing = 0, 0, layer.passing
+    """Return the bytes on chip for this many channels: of a tile, of operands that are broadcast, and of a state."""
+    words, kept, passing = 0, state_bytes(layer), layer.passing
     if not layer.stays.output:
         words = results_of(layer, min(step, layer.outputs))
     for i in range(layer.producer_count):
-        words += row_bytes(round_up(layer, min(step, passing[i])), layer.producer_bits[i])
+        channels = passing[i] if layer.state else min(step, passing[i])
+        words += row_bytes(round_up(layer, channels), layer.producer_bits[i])
     for i in range(layer.broadcast_count):
         each = layer.broadcast[i]
         channels = min(step, each.channels) if order == CT else each.channels
         kept += each.rows * each.columns * row_bytes(round_up(layer, channels), each.bits)
     return grid.area * words + kept
+
+
+def state_bytes(layer: LoopLayer) -> int:
+    """Return the bytes of the state that a scan carries from row to row, as sums: some for each channel."""
+    return layer.state * round_up(layer, layer.outputs) * layer.bits.sum_bytes
 
 
 def joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:

@@ -105,7 +105,7 @@ def one_pass(layer: LoopLayer, tiles: Tiles = "bands") -> Need:
         for mode in grid.modes:
             if layer.kind in ("join", "mixed", "norm"):
                 step = min(layer.at_most, layer.outputs) if layer.kind == "join" else layer.outputs
-                found.append(Need(groups.joined_bytes(layer, grid, orders.TC, step), 0))
+                found.append(Need(groups.joined_bytes(layer, grid, orders.TC, step), layer.weights))
             elif layer.kind == "heads":
                 found.append(next(_heads(layer, grid)))
             elif layer.kind == "attention":
@@ -140,7 +140,7 @@ def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT with the fewest channels tried, or with all where they mix."""
     step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
-    yield Need(groups.joined_bytes(layer, grid, orders.CT, min(step, layer.outputs)), 0)
+    yield Need(groups.joined_bytes(layer, grid, orders.CT, min(step, layer.outputs)), layer.weights)
 
 
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:

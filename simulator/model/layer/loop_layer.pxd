@@ -174,6 +174,7 @@ cdef struct LoopLayer:
     Epilogue epilogue
     i64 result_bits
     Chain* chain        # of a chain
+    i64 state
     i64 loaded
     i64 most_bits
     i64 broadcast_count

@@ -28,7 +28,7 @@ KINDS: dict[Kind, str] = {
     "product": "a product with the columns of its second operand, head by head",
     "apart": "each output channel reads one input channel: pools, resizes, slices, depth-wise convolutions",
     "join": "element-wise, each channel on its own",
-    "mixed": "element-wise over all channels of a position: local response normalization",
+    "mixed": "over all channels of a position: local response normalization, and the rows of a scan",
     "copy": "the elements in another order",
     "norm": "as mixed, by two statistics of a position: softmax, layer normalization",
     "attention": "scores, softmax and context, head by head, in blocks of keys and values",
@@ -180,6 +180,7 @@ class _Fields(NamedTuple):
     heads: Any = None  #: of an attention with projections: simulator.model.nests.by_heads.Heads
     epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
     chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
+    state: int = 0  #: numbers for each output channel that go from row to row: of a scan
 
 
 class LoopLayer(_Fields):

@@ -88,6 +88,9 @@ def loop_layer(
             -(-layer.channels // technology.channel_alignment) * technology.channel_alignment, layer.output_bits
         )
         epilogue = Epilogue(room=batch * row, by_position=1, in_order=1)
+    if layer.state is not None:  # all of its state is read and written in each row, but for the first and the last
+        carried = (layer.height - 1) * layer.channels * layer.state.size * bits.sum_bytes
+        epilogue = Epilogue(traffic=2 * carried, written=carried, in_order=1)
     return LoopLayer(
         kind=kind,
         rows=rows,
@@ -110,6 +113,7 @@ def loop_layer(
         bits=bits,
         keys=layer.keys,
         epilogue=epilogue,
+        state=0 if layer.state is None else layer.state.size,
         sight=_sight(layer),
     )
 

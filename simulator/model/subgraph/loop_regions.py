@@ -10,6 +10,7 @@ from math import prod
 from simulator.model.chains.needs import chain_pieces
 from simulator.model.layer.attention import keys_bytes, most_seen, position_bytes, scores_bytes
 from simulator.model.layer.axes import meet
+from simulator.model.layer.groups import state_bytes
 from simulator.model.layer.loop_layer import LoopLayer, results_at_once, results_of, round_up, stationary_bytes
 from simulator.model.layer.orders import LoopPlan, grid_of
 from simulator.model.nests.chain import links_of
@@ -107,7 +108,7 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     if plan.order == "TCC":
         return cells * results_of(layer, layer.word)
     if layer.kind in ("join", "mixed", "norm"):
-        return cells * results_of(layer, min(plan.apart, layer.outputs))
+        return cells * results_of(layer, min(plan.apart, layer.outputs)) + state_bytes(layer)
     if plan.order in ("TKC", "BC"):
         return cells * round_up(layer, plan.chunk) * layer.bits.sum_bytes
     return cells * results_at_once(layer, plan.chunk)
@@ -165,7 +166,7 @@ def _input_bytes(
     tensors = [subgraph.geometry.network.tensors[u] for u in local]
     cells, most = plan.at_once * (prod(main) + prod(side)), None
     if layer.kind in ("join", "mixed", "norm"):
-        cells, most = plan.at_once * prod(plan.tile), plan.apart
+        cells, most = plan.at_once * prod(plan.tile), None if layer.state else plan.apart
     channels = [round_up(layer, min(each.channels, most or each.channels)) for each in tensors]
     return [cells * row_bytes(count, each.bits) for count, each in zip(channels, tensors)]
 

@@ -138,6 +138,8 @@ def _parts(layer: Layer, operands: list[Tensor]) -> list[tuple[int, int]]:
     All weights, or those of an operand, which passes by itself; or the channels of a head or group.
     """
     parts, taps = [(layer.weight_elements // layer.groups, layer.bits.weights)], layer.kernel[0] * layer.kernel[1]
+    if layer.op == "scan":
+        return parts
     if layer.has_weights and layer.is_depthwise:  # channels of one operand after the other
         return [(each.channels * taps, layer.bits.weights) for each in operands]
     if layer.has_weights and len(operands) > 1:

@@ -38,10 +38,11 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
-    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers, with broadcast operands."""
+    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers and scans, with broadcast operands."""
     steps = pieces(layer.outputs, plan.apart)
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
-    lengths = {"repeat": layer.repeat, "steps": len(steps), "rows": len(rows.met), "columns": len(columns.met)}
+    samples = layer.repeat * layer.batch
+    lengths = {"repeat": samples, "steps": len(steps), "rows": len(rows.met), "columns": len(columns.met)}
     names = ("repeat", "rows", "columns", "steps") if plan.order == "TC" else ("repeat", "steps", "rows", "columns")
     nest = Nest({name: lengths[name] for name in names})
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
@@ -54,7 +55,8 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         )
     )
     inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
-    return Moves(nest, inputs, [], [outputs], [made], ahead, [rooms])
+    weights = [nest.term(dict.fromkeys(names, "first"), layer.weights)] if layer.weights else []
+    return Moves(nest, inputs, weights, [outputs], [made], ahead, [rooms])
 
 
 def passing_twice(layer: LoopLayer, plan: LoopPlan) -> Moves:
@@ -103,7 +105,7 @@ def _operands(
         if channels == layer.outputs:
             found.append(nest.term(tiles | {"steps": [sized(each, bits) for each in steps]}))
         elif channels:
-            found.append(nest.term(tiles | once, sized(1, bits)))
+            found.append(nest.term(tiles | once, sized(channels, bits)))
     for height, width, channels, bits in layer.broadcast:
         if channels == layer.outputs and order == "CT":
             found.append(nest.term(start | {"steps": [sized(each, bits) for each in steps]}, height * width))

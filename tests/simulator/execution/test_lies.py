@@ -56,6 +56,7 @@ CASES: dict[str, Network] = {
     "fc": _image(lambda b, x: b.fc("it", x, 40)),
     "fc of experts": _rows(lambda b, x: b.fc("it", x, 2 * 16, experts=Experts(16, 2))),
     "recurrent": _rows(lambda b, x: b.recurrent("it", x, 8)),
+    "scan": _rows(lambda b, x: b.scan("it", [x, x, b.input("b", 6, 1, 4), b.input("c", 6, 1, 4)], 4)),
     "fc, appended": _rows(lambda b, x: b.fc("it", x, 16, appended=True)),
     "maxpool": _image(lambda b, x: b.maxpool("it", x, 3, 2)),
     "avgpool": _image(lambda b, x: b.avgpool("it", x, 2, 2)),
@@ -110,7 +111,7 @@ CHIP = Accelerator(shared_buffer=2**20, batch=2)
 
 def runs_of(case: str) -> list[list[list[str]]]:
     """Return each layer alone, in a loop order of its own, and both together, in the regions of a subgraph."""
-    return [[["it"], ["after"]], [["it", "after"]]][: 1 if case.startswith("attention") else 2]
+    return [[["it"], ["after"]], [["it", "after"]]][: 1 if case.startswith(("attention", "scan")) else 2]
 
 
 def told(case: str, field: str, more: int, groups: list[list[str]]) -> Verification:

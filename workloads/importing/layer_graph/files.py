@@ -24,6 +24,8 @@ By op it has too
     slice                     as a pool with kernel 1, and perhaps fewer channels: channels, rows and columns are left
                               out (stride, negative padding)
     rearrange                 any inputs, all needed whole, in the shape out_shape: transposed, joined by position, ...
+    scan                      sequences u, gates if any, b and c (network/layers/state.py); state [n, w]: n numbers for
+                              each channel of u, and w weights for their decays
     concat                    by channel
     pad                       padding; goes into the conv or pool that reads it
 

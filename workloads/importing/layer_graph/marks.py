@@ -46,6 +46,8 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
         found["experts"] = [of.experts.count, of.experts.active]
         if of.experts.used is not None:
             found["experts_used"] = of.experts.used
+    if of.state is not None:
+        found["state"] = [of.state.size, of.state.weights]
     if of.mask is not None:
         found["mask"] = {key: value for key in MASK if (value := getattr(of.mask, key)) != MASK[key]}
         found |= {} if of.op == "attention" else {"keys": of.keys}

@@ -62,6 +62,8 @@ class _Reader:
                 self._read_attention(node)
             elif node.op == "rearrange":
                 self._read_rearrange(node)
+            elif node.op == "scan":
+                self._read_scan(node)
             elif node.op == "fc":
                 self._read_fc(node)
             else:
@@ -142,6 +144,11 @@ class _Reader:
 
     def _read_rearrange(self, node: Node) -> None:
         self.builder.rearrange(node.name, self._sources(node), *node.shape)
+
+    def _read_scan(self, node: Node) -> None:
+        name = self.builder.scan(node.name, self._sources(node), *node.numbers("state", 2, 0))
+        if self.builder.shape(name) != node.shape:
+            raise node.wrong("out_shape", list(node.out_shape), "the shape of its first input")
 
     def _read_fc(self, node: Node) -> None:
         sources = self._sources(node)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 from unittest.mock import patch
 
 from workloads.importing.torch.export import arguments_of, without_fast_paths
+from workloads.network.layers.state import STEPS
 
 
 def counted_macs(module: Any, example_inputs: Any) -> int | None:
@@ -87,7 +89,7 @@ def _counter() -> Iterator[Any]:
 
 
 def _left_out() -> Mapping[Any, Any]:
-    """Operations that torch's counter leaves out: rows with the weights of their experts, vectors, recurrent layers."""
+    """Operations that torch's counter leaves out: rows with the weights of their experts, vectors, states over time."""
     import torch
 
     def grouped(rows: Any, weights: Any, *_: Any, **__: Any) -> int:
@@ -102,9 +104,14 @@ def _left_out() -> Mapping[Any, Any]:
     def recurrent(value: Any, inner: Any, outer: Any, *_: Any, **__: Any) -> int:
         return int(2 * value[0] * value[1] * (inner[0] * inner[1] + outer[0] * outer[1]))
 
+    def scan(u: Any, _: Any, weights: Any, __: Any, c: Any, **___: Any) -> int:
+        decays = prod(weights) if weights else 0
+        return int(2 * u[0] * u[1] * (STEPS * u[2] * c[2] + decays))
+
     rules = {
         "aten._grouped_mm": grouped, "transformers.grouped_mm_fallback": grouped, "aten.mv": vector,
         "aten.dot": vector, "aten.addmv": added_vector, "aten.mkldnn_rnn_layer": recurrent,
+        "cocco.scan": scan,
     }  # fmt: skip
     places = {name: name.split(".") for name in rules}
     found = {name: getattr(getattr(torch.ops, library), op, None) for name, (library, op) in places.items()}

@@ -27,6 +27,7 @@ from workloads.importing.torch.graph.archive import read_archive
 from workloads.importing.torch.graph.cells import with_loops
 from workloads.importing.torch.graph.functional import functional, has_branches
 from workloads.importing.torch.graph.masks import masks_of
+from workloads.importing.torch.graph.scans import with_scans
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
 from workloads.importing.torch.weighted import has_weights_of_its_own
@@ -54,7 +55,7 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
         inputs, samples = first_sample(module, example_inputs)
         program = exported(module, inputs, title)
         counted = None if has_branches(program) else counted_macs(module, inputs)
-        found = read_program(functional(with_loops(program)), title, unsupported, counted, masks)
+        found = read_program(functional(with_scans(with_loops(program))), title, unsupported, counted, masks)
         notes = [Note(found.inputs[0].name, f"batch {samples}", "batch")] if samples > 1 else []
         return replace(found, notes=(*found.notes, *notes))
     except NetworkError as error:
@@ -66,7 +67,8 @@ def read_exported(path: str, unsupported: str = "error", masks: str = "model") -
     """Return the network of a program that torch.export.save wrote; see workloads.load."""
     try:
         check_choices(unsupported, masks)
-        return read_program(functional(with_loops(read_archive(path))), Path(path).stem, unsupported, None, masks)
+        program = functional(with_scans(with_loops(read_archive(path))))
+        return read_program(program, Path(path).stem, unsupported, None, masks)
     except NetworkError as error:
         raise NetworkError(one_line(f"{path}: {error}")) from None
 

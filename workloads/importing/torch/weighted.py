@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from workloads.errors import NetworkError
-from workloads.importing.families import attending, clips, combining, multiplying, recurrent, sliding
+from workloads.importing.families import attending, clips, combining, multiplying, recurrent, scanning, sliding
 from workloads.importing.families.einsum import einsum
 from workloads.importing.families.sliding import Sliding
 from workloads.importing.torch.call import Answer, TorchCall
@@ -201,6 +201,12 @@ def _recur(call: TorchCall) -> Answer:
     return [found, *(_last(call, found, shape) for shape in call.shapes[1:])]
 
 
+def _scan(call: TorchCall) -> Answer:
+    """scan (torch/graph/scans.py): one layer, with the decays of each row made of its gates and these weights."""
+    inputs, weights = [call.value("u"), *call.get("gates", []), call.value("b"), call.value("c")], call.get("weights")
+    return scanning.scan(call.sketch, inputs, inputs[-1].shape[-1], weights)
+
+
 def _last(call: TorchCall, states: Value, shape: tuple[int, ...]) -> Value:
     """The last state of each layer: a part of the states, where it has that many."""
     from workloads.importing.families.moving import part, reshape
@@ -222,5 +228,6 @@ WEIGHTED: dict[str, Callable[[TorchCall], Answer]] = {
     **dict.fromkeys("adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d".split(), _adaptive("maxpool")),
     "linear": _linear, "einsum": _by_letters, **dict.fromkeys([*PRODUCTS, "addmm", "baddbmm"], _product),
     "_grouped_mm": _by_expert, "grouped_mm_fallback": _by_expert, "grouped_mm": _by_expert,
-    "scaled_dot_product_attention": _attend, **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _recur),
+    "scaled_dot_product_attention": _attend, "scan": _scan,
+    **dict.fromkeys(("lstm", "gru", "rnn_tanh", "rnn_relu"), _recur),
 }  # fmt: skip

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
 from workloads.network.layers.mask import Mask
 from workloads.network.layers.ops import PRODUCT_OPS
+from workloads.network.layers.state import MAX_STATE, State
 from workloads.network.layers.types import Bits, check_experts, check_number
 
 if TYPE_CHECKING:
@@ -38,6 +40,51 @@ def check_recurrent(layer: Layer) -> None:
         raise NetworkError(
             f"layer {layer.name!r} (recurrent) has in_channels {layer.in_channels}; they must be a multiple of its "
             f"{layer.channels} channels, one for each gate"
+        )
+
+
+def fits_state(count: int, channels: int, size: int) -> bool:
+    """Return whether so many numbers are one for each (channel, n), for each channel or head, or for head and n."""
+    heads = count if channels % max(count, 1) == 0 else count // size
+    return count > 0 and channels % max(heads, 1) == 0 and count in (heads, heads * size)
+
+
+def check_state(layer: Layer) -> None:
+    """Raise NetworkError unless a scan, and no other layer, has a state of sane numbers."""
+    state = layer.state
+    if not isinstance(state, State) or layer.op != "scan":
+        raise NetworkError(f"layer {layer.name!r} ({layer.op}) has state {shown(state)}; a scan has a State, no other")
+    for what, value, least, most in (("size", state.size, 1, MAX_STATE), ("weights", state.weights, 0, 2**40)):
+        if type(value) is not int or not least <= value <= most:
+            rule = f"it must be an integer from {least} to {most}"
+            raise NetworkError(f"layer {layer.name!r} (scan) has a state with {what} {shown(value)}; {rule}")
+
+
+def check_scan(layer: Layer, operands: Sequence[tuple[int, int, int]]) -> None:
+    """Raise NetworkError unless a scan reads sequences that belong to its state."""
+    state = layer.state
+    assert state is not None, "check_state"
+    if len(operands) < 3:
+        raise NetworkError(f"layer {layer.name!r} (scan) has {len(operands)} inputs; it must have u, gates, b and c")
+    rows, channels = operands[0][0], operands[0][2]
+    if any(each[:2] != (rows, 1) for each in operands) or (layer.height, layer.width) != (rows, 1):
+        raise NetworkError(f"layer {layer.name!r} (scan) must read sequences (width 1) of as many rows as its own")
+    if layer.channels != channels or layer.in_channels != sum(each[2] for each in operands) or layer.groups != 1:
+        raise NetworkError(
+            f"layer {layer.name!r} (scan) has channels {layer.channels} and in_channels {layer.in_channels}; they must "
+            f"be the {channels} of its first input and those of all inputs, in one group"
+        )
+    for each in operands[-2:]:
+        if each[2] % state.size or channels % (each[2] // state.size):
+            raise NetworkError(
+                f"layer {layer.name!r} (scan) has b and c of {operands[-2][2]} and {operands[-1][2]} channels; they "
+                f"must be {state.size} for each of some heads that divide its {channels} channels"
+            )
+    counts = [*(each[2] for each in operands[1:-2]), *([state.weights] if state.weights else [])]
+    if wrong := next((each for each in counts if not fits_state(each, channels, state.size)), None):
+        raise NetworkError(
+            f"layer {layer.name!r} (scan) has {wrong} gates or weights; they must be one for each of its {channels} "
+            f"channels or of heads of them, or {state.size} for each"
         )
 
 

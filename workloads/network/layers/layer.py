@@ -9,6 +9,7 @@ from typing import NamedTuple
 from workloads.network.layers.frames import Frames
 from workloads.network.layers.mask import Mask
 from workloads.network.layers.ops import DENSE_OPS, ELEMENTWISE_OPS, PRODUCT_OPS
+from workloads.network.layers.state import STEPS, State
 from workloads.network.layers.types import INT8, Bits, Experts, Number, NumberKind, TensorKind, row_bytes
 
 
@@ -73,7 +74,8 @@ class Layer:
     second operand than in the first the positions of both are in as many blocks (windows), and a row meets the rows of
     its own block, head by head.
     A `recurrent` layer makes the rows of a sequence one after the other: row t follows from row t of its producer, its
-    gates, and, through its weights, from its own row t - 1 (LSTM, GRU).
+    gates, and, through its weights, from its own row t - 1 (LSTM, GRU). The rows of a `scan` go through a state of some
+    numbers for each channel, which decays (Mamba; `State`).
 
     Examples
     --------
@@ -106,6 +108,7 @@ class Layer:
     bits: Bits = INT8  #: of its weights, output and sums
     keys: int = 0  #: of an attention: positions of its keys, and of its values; so of a layer with a mask
     mask: Mask | None = None  #: which keys a query sees: of an attention, or of scores, softmax and context
+    state: State | None = None  #: of a scan
 
     def __repr__(self) -> str:
         window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"
@@ -156,8 +159,8 @@ class Layer:
 
     @property
     def has_weights(self) -> bool:
-        """Whether the layer reads a weight tensor (conv, fc)."""
-        return self.op in DENSE_OPS
+        """Whether the layer reads a weight tensor (conv, fc, a scan with decays of its own)."""
+        return self.op in DENSE_OPS or (self.state is not None and self.state.weights > 0)
 
     @property
     def is_depthwise(self) -> bool:
@@ -198,6 +201,8 @@ class Layer:
     @property
     def _reduced_elements(self) -> int:
         """The number of weights that apply to one position."""
+        if self.state is not None:
+            return self.state.weights
         if not self.has_weights:
             return 0
         frames = self.frames.kernel if self.frames else 1
@@ -210,10 +215,12 @@ class Layer:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of one sample: conv, depth-wise and matmul; 0 for pools and element-wise.
+        """Multiply-accumulates of one sample: conv, depth-wise, matmul and scan; 0 for pools and element-wise.
 
         In a transposed convolution every input element meets every tap, as in published counts.
         """
+        if self.state is not None:  # each weight meets each row once
+            return self.height * (STEPS * self.channels * self.state.size + self.state.weights)
         if self.op == "conv_transpose":
             rows, columns = (self._source_extent(axis) for axis in (0, 1))
             return rows * columns * self._reduced_elements
@@ -248,7 +255,7 @@ class Layer:
             return self.seen_pairs * self.groups
         if self.mask is not None and self.op == "softmax":
             return self.seen_pairs * (self.channels // self.keys)
-        if self.has_weights or self.op == "matmul":
+        if self.has_weights or self.op in ("matmul", "scan"):
             return 0
         return self.elements * self.taps
 

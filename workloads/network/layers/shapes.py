@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from workloads.errors import NetworkError, shown
 from workloads.network.layers.attention import check_attention
 from workloads.network.layers.frames import check_frames, rows_of_a_frame
-from workloads.network.layers.kinds import check_kind, check_recurrent
+from workloads.network.layers.kinds import check_kind, check_recurrent, check_scan, check_state
 from workloads.network.layers.ops import ELEMENTWISE_OPS, JOIN_OPS, POOL_OPS, PRODUCT_OPS, SPREAD_OPS, WINDOW_OPS
 from workloads.network.layers.types import INT8
 
@@ -91,7 +91,7 @@ def whole_operands(op: str, operands: Sequence[Shape], height: int, width: int) 
         return tuple(range(1, len(operands)))
     if op == "rearrange":
         return tuple(range(len(operands)))
-    if op in WINDOW_OPS:
+    if op in WINDOW_OPS or op == "scan":
         return ()
     return tuple(i for i, (rows, columns, _) in enumerate(operands) if (rows, columns) != (height, width))
 
@@ -155,6 +155,8 @@ def check_layer(layer: Layer, operands: Sequence[Shape]) -> None:
             _check_matmul(layer, operands)
         elif layer.op == "attention":
             check_attention(layer, operands)
+        elif layer.op == "scan":
+            check_scan(layer, operands)
         elif layer.op == "rearrange":
             if (layer.groups, layer.in_channels) != (1, layer.channels):
                 raise _broken(layer, f"must have groups 1 and in_channels {layer.channels}, its channels", layer.groups)
@@ -200,6 +202,8 @@ def _check_fields(layer: Layer) -> None:
         check_frames(layer.name, layer.frames)
         if layer.op not in ("conv", "maxpool", "avgpool"):
             raise _broken(layer, "must have no frames; a conv or pool may", layer.frames)
+    if layer.state is not None or layer.op == "scan":
+        check_state(layer)
     if layer.size_bytes > MAX_BYTES or layer.elements > MAX_BYTES or layer.weight_bytes > MAX_BYTES:
         raise NetworkError(
             f"layer {layer.name!r} has {layer.size_bytes} bytes of output and {layer.weight_bytes} of weights; "

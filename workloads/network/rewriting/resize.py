@@ -103,6 +103,8 @@ def _follow(layer: Layer, before: Sequence[Shape], after: Sequence[Shape], facto
     if layer.op == "attention":
         (height, width, _), keys = after[0], positions_of([after[i] for i in keys_and_values(range(len(after)))[0]])
         return replace(layer, height=height, width=width, keys=keys)
+    if layer.op == "scan":
+        return replace(layer, height=after[0][0])
     if layer.op == "rearrange":
         return _follow_rearrange(layer, before, after)
     height, width, channels = joined_shape(after)

@@ -83,6 +83,7 @@ cdef class LoopLayers:
         into.part.room, into.part.outputs, into.part.reduction = layer.part[:3]
         into.outputs, into.weights, into.unmet_bytes, into.batch = layer.outputs, layer.weights, layer.unmet_bytes, layer.batch
         into.repeat, into.word, into.at_most, into.keys = layer.repeat, layer.word, layer.at_most, layer.keys
+        into.state = layer.state
         into.stays.second_count, into.stays.output = layer.stays.second_count, layer.stays.output
         into.stays.is_written, into.stays.arriving_bytes = layer.stays.is_written, layer.stays.arriving_bytes
         for i in range(into.stays.second_count):

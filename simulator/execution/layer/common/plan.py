@@ -72,6 +72,11 @@ def check_plan(plan: LayerPlan, layer: Layer) -> None:
         raise Miss(f"a loop of no steps: {plan}")
     if plan.order in DENSE and plan.apart > 1:
         raise Miss(f"{plan.apart} groups at once: they run one after the other")
+    if layer.op == "scan" and (plan.tile != (1, 1) or plan.apart < layer.channels):
+        raise Miss(
+            f"layer {layer.name!r} reads the state that the row before leaves: tiles of {plan.tile} and "
+            f"{plan.apart} channels at once do not wait"
+        )
     if layer.op == "recurrent" and (plan.order not in ("TK", "TP") or plan.tile != (1, 1)):
         raise Miss(
             f"layer {layer.name!r} needs the row before each: {plan.order} with tiles of {plan.tile} does not wait"
@@ -89,7 +94,7 @@ def _orders(layer: Layer) -> tuple[str, ...]:
         return ("TB",)
     if layer.op == "rearrange":
         return ("copy",)
-    if layer.op in ELEMENTWISE_OPS:
+    if layer.op in ELEMENTWISE_OPS or layer.op == "scan":
         return ("CT", "TC", "TCC") if layer.op in NORM_OPS else ("CT", "TC")
     if is_depthwise(layer):
         return ("CT",) if has_weights(layer) else ("CT", "RS")

@@ -6,7 +6,7 @@ from collections.abc import Sequence, Set
 
 import numpy as np
 
-from simulator.execution.count.layer_facts import elements, has_weights, is_depthwise, sees, size_bytes
+from simulator.execution.count.layer_facts import elements, has_weights, is_depthwise, sees, size_bytes, state_of
 from simulator.execution.layer.common.folded import Rows
 from simulator.execution.layer.common.plan import kind_of
 from simulator.execution.layer.common.statistics import HIDDEN, normalized, statistics_of
@@ -41,7 +41,8 @@ class Problem:
         if layer.mask is not None and layer.op != "attention" and self.kind != "transposed":  # after scores
             hidden = np.tile(~seen_keys(layer, range(layer.height)).T, (layer.in_channels // layer.keys, 1))
             self.maps[self.ids[0]][:, hidden] = HIDDEN if layer.op == "softmax" else 0
-        sizes = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
+        sizes: tuple[int, ...] = (layer.channels, layer.in_channels // layer.groups, *layer.kernel)
+        sizes = (state_of(layer)[1],) if layer.op == "scan" else sizes
         self.weights = rng.integers(1, 9, sizes) if has_weights(layer) else np.zeros(0, dtype=np.int64)
         self.windows = Windows(lines_of(network, v))
         self.seen = np.zeros(self.windows.extent, dtype=bool)

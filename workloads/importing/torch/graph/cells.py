@@ -84,7 +84,7 @@ def _fold(graph: Any, chain: list[Any], aten: Any) -> None:
 
     def call(target: Any, *arguments: Any) -> Any:
         node = graph.call_function(target, arguments)
-        node.meta = {**chain[0].meta, "val": _value(target, arguments)}
+        node.meta = {**chain[0].meta, "val": value_of(target, arguments)}
         return node
 
     def read(cell: Any, state: int) -> list[Any]:
@@ -107,7 +107,7 @@ def _fold(graph: Any, chain: list[Any], aten: Any) -> None:
             node.replace_all_uses_with(last)
 
 
-def _value(target: Any, arguments: Any) -> Any:
+def value_of(target: Any, arguments: Any) -> Any:
     """Return what a call makes of the arrays without numbers that its arguments make."""
     import torch
 
