@@ -45,8 +45,8 @@ def _row(row: Point, case: Mapping[str, Any]) -> Point:
         **{name: row[name] for name in ("cost", "samples", "seed", "status", "gap")},
     }
     is_paper = row["space"] == "shared" and case.get("alpha", searches.ALPHA) == searches.ALPHA
-    cell = published.TABLE_3.get(row["network"], {}).get((row["cores"], row["batch"])) if is_paper else None
-    return with_paper(ours, cell._asdict() if cell else dict.fromkeys(published.Table3Cell._fields))
+    cell = published.TABLE_3.get(row["network"], {}).get(f"{row['cores']}x{row['batch']}") if is_paper else None
+    return with_paper(ours, dict(zip(published.TABLE_3_FIELDS, cell or (None,) * 3)))
 
 
 def plot(table: pandas.DataFrame) -> Figure:
