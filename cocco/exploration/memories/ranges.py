@@ -13,17 +13,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cocco.candidates.rounding import SAME
-from cocco.effort.budgets import (
-    IN_VAIN,
-    PAIR_TIERS,
-    PAIRS_TOTAL,
-    SETUP,
-    SETUP_LAYER,
-    SIZES_REST,
-    SIZES_TOTAL,
-    larger,
-    smaller,
-)
+from cocco.effort import budgets
 from cocco.effort.planned import Memory
 from cocco.effort.stages import tell
 from cocco.exploration.answers.ranges import LISTED, Ranges
@@ -48,10 +38,10 @@ def solve_line(sizes: Sizes, budget: int) -> None:
     if len(sizes.here) != 2 or len(sizes.found) > LISTED or not problem.objective.alpha:
         return
     plans: dict[Memory, Plans] = {}
-    setup, most_steps = max(larger(SETUP, problem.size), SETUP_LAYER * problem.size), budget
-    for share in PAIR_TIERS:
+    setup, most_steps = max(budgets.larger(budgets.SETUP, problem.size), budgets.SETUP_LAYER * problem.size), budget
+    for share in budgets.PAIR_TIERS:
         tried, in_vain = set[Memory](), 0
-        while budget > setup and in_vain < IN_VAIN:
+        while budget > setup and in_vain < budgets.IN_VAIN:
             following = max((each for each in _open(sizes) if each.memory not in tried), default=None)
             if following is None:
                 break
@@ -74,7 +64,7 @@ def solve_line(sizes: Sizes, budget: int) -> None:
             sizes.plans[memory] = plans[memory]
         elif memory not in sizes.plans and budget > setup:  # only its price is known
             most = (sizes.found[memory].cost or math.inf) * (1 + 2 * SAME)
-            found = sizes.solve(memory, most, budget - setup, PAIR_TIERS[0])
+            found = sizes.solve(memory, most, budget - setup, budgets.PAIR_TIERS[0])
             budget -= found.steps + setup
             if found.best is not None:
                 sizes.know(memory, found.best.value, found.best.cost)
@@ -125,10 +115,10 @@ def ranges_of(question: Question, result: Result, is_proven: bool) -> Ranges | N
     tell("other sizes")
     size, found = question.problem.size, Sizes(Memories(question.problem, question.engine), result)
     if is_proven:
-        found.settle(question.budget(smaller(SIZES_TOTAL, size)))
+        found.settle(question.budget(budgets.smaller(budgets.SIZES_TOTAL, size)))
         found.settle_ends()
-        found.settle_rest(question.budget(smaller(SIZES_REST, size)))
-        solve_line(found, question.budget(smaller(PAIRS_TOTAL, size)))
+        found.settle_rest(question.budget(budgets.smaller(budgets.SIZES_REST, size)))
+        solve_line(found, question.budget(budgets.smaller(budgets.PAIRS_TOTAL, size)))
     else:
         found.carry()
         carry(found, CARRIED)

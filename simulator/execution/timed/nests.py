@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from itertools import product
 
-from simulator.execution.count.layer_facts import (
-    bits_of,
-    has_weights,
-    loaded_bytes,
-    output_bits,
-    position_bytes,
-    row_bytes,
-    tensor_of,
-)
+from simulator.execution.count import layer_facts as facts
 from simulator.execution.count.part import Part
 from simulator.execution.layer.chained.links import links_of
 from simulator.execution.layer.chained.shape import ChainShape, needs_of, rows_met
@@ -31,7 +23,7 @@ def attention_steps(
 ) -> Iterator[Step]:
     """TB: heads of samples; tiles of queries; blocks of keys and values, which come once where each tile has one."""
     layer, blocks_of = network.layers[v], key_blocks(network.layers[v], plan)
-    query, *pair = (tensor_of(network, u) for u in network.operands[v])
+    query, *pair = (facts.tensor_of(network, u) for u in network.operands[v])
     width, made = query.channels // layer.groups, layer.channels // layer.groups
     tiles, is_single = product(blocks_of, cuts(layer.width, plan.tile[1])), max(map(len, blocks_of.values())) == 1
     turns = [(len(down) * len(across), blocks_of[down], block) for down, across in tiles for block in blocks_of[down]]
@@ -39,18 +31,18 @@ def attention_steps(
         stop = 0  # of the keys that are there
         for area, blocks, block in turns:
             if block == blocks[0] and network.operands[v][0] not in on_chip:
-                meter.load_input(area * row_bytes(width, query.bits))
+                meter.load_input(area * facts.row_bytes(width, query.bits))
                 meter.activations.hold("MAIN", area * meter.rounded(width, query.bits))
             for below, tensor in zip((0, layer.keys), pair):
                 new = range(max(block.start, stop), block.stop) if is_single else block
                 channels, span = tensor.channels // layer.groups, range(below + new.start, below + new.stop)
                 count = len(new) - rows_within(there, span)
-                meter.load_second(count * row_bytes(channels, tensor.bits))
+                meter.load_second(count * facts.row_bytes(channels, tensor.bits))
                 meter.activations.hold("rows", count * meter.rounded(channels, tensor.bits))
             stop = block.stop
             if block == blocks[-1]:
-                meter.hold_results(area * meter.rounded(made, output_bits(layer)))
-                meter.store(0, area * row_bytes(made, output_bits(layer)))
+                meter.hold_results(area * meter.rounded(made, facts.output_bits(layer)))
+                meter.store(0, area * facts.row_bytes(made, facts.output_bits(layer)))
             yield meter.step(area * len(block))
 
 
@@ -60,21 +52,21 @@ def heads_steps(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[
     nest = find_heads(network, part.layers)
     steps, context = steps_of(nest, network, plan), network.layers[nest.context]
     meter = Meter(word, nest.context not in lies.on_chip, nest.context in part.outputs)
-    rows = {u: tensor_of(network, u).height for u in nest.sources}
+    rows = {u: facts.tensor_of(network, u).height for u in nest.sources}
 
     def bring(u: int, count: int) -> None:
-        meter.load_input(count * position_bytes(network, u))
-        meter.activations.hold("source", count * meter.rounded(network.tensors[u].channels, bits_of(network, u)))
+        meter.load_input(count * facts.position_bytes(network, u))
+        meter.activations.hold("source", count * meter.rounded(network.tensors[u].channels, facts.bits_of(network, u)))
 
     def make(each: Projection, heads: int) -> int:
         """Load the weights of some heads, let their rows leave, and return the work."""
-        inputs = tensor_of(network, each.source).channels
+        inputs = facts.tensor_of(network, each.source).channels
         pieces = cuts(each.width, each.width if steps.passing else steps.inner)
         meter.load_weights(
-            heads * sum(loaded_bytes(network.layers[each.layer], inputs * len(outputs)) for outputs in pieces)
+            heads * sum(facts.loaded_bytes(network.layers[each.layer], inputs * len(outputs)) for outputs in pieces)
         )
         if each.layer in part.outputs:
-            size = heads * rows[each.source] * row_bytes(each.width, bits_of(network, each.layer))
+            size = heads * rows[each.source] * facts.row_bytes(each.width, facts.bits_of(network, each.layer))
             meter.pass_output(size)
         return heads * rows[each.source] * inputs * each.width
 
@@ -96,8 +88,8 @@ def heads_steps(part: Part, plan: LayerPlan, batch: int, word: int) -> Iterator[
                     work += make(nest.made[0], 1)
                 for band in steps.bands:
                     for tile in cuts(len(band), steps.tile):
-                        size = len(tile) * row_bytes(nest.made[2].width, output_bits(context))
-                        meter.hold_results(len(tile) * meter.rounded(nest.made[2].width, output_bits(context)))
+                        size = len(tile) * facts.row_bytes(nest.made[2].width, facts.output_bits(context))
+                        meter.hold_results(len(tile) * meter.rounded(nest.made[2].width, facts.output_bits(context)))
                         meter.store(0, size)
                         yield meter.step(work + len(tile) * nest.keys * (nest.made[0].width + nest.made[2].width))
                         work = 0
@@ -132,7 +124,7 @@ class _Chain:
         """Load rows of x, or of some of its channels."""
         if not self.is_there:
             shape = self.shape
-            self.meter.load_input(rows * shape.width * row_bytes(channels, shape.bits_x))
+            self.meter.load_input(rows * shape.width * facts.row_bytes(channels, shape.bits_x))
             self.meter.activations.hold("x", rows * shape.width * self.meter.rounded(channels, shape.bits_x))
 
     def load(self, v: int, outputs: int, inputs: int, size: int) -> None:
@@ -156,9 +148,9 @@ class _Chain:
         count, shape, rows, work = len(chunk), self.shape, len(self.needs[i].d_made), 0
         if self.links.middle is not None:
             layer = shape.layer(self.links.middle)
-            if rows and not stays and has_weights(layer):
+            if rows and not stays and facts.has_weights(layer):
                 self.load(self.links.middle, count, 1, count)
-            taps = layer.kernel[0] * layer.kernel[1] if has_weights(layer) else 1
+            taps = layer.kernel[0] * layer.kernel[1] if facts.has_weights(layer) else 1
             work += rows * shape.d_width * count * taps
         if not stays:
             self.load(self.links.closer, len(outputs), count, self.plan.inner)
@@ -175,11 +167,11 @@ class _Chain:
         bits = shape.bits_out
         if self.following is not None:
             follow(self.following, meter, positions, count)
-            bits = output_bits(self.following.network.layers[self.following.last])
+            bits = facts.output_bits(self.following.network.layers[self.following.last])
         if self.links.residual is not None and self.plan.order == "TS" and not self.is_there:
-            meter.pass_input(positions * row_bytes(count, shape.bits_x))
+            meter.pass_input(positions * facts.row_bytes(count, shape.bits_x))
         meter.hold_results(positions * meter.rounded(count, bits))
-        meter.store(0, positions * row_bytes(count, bits))
+        meter.store(0, positions * facts.row_bytes(count, bits))
 
 
 def chain_steps(

@@ -10,15 +10,8 @@ from typing import Any
 from cocco.chips.question import QUANTITIES
 from cocco.chips.sensitivity import Shift
 from cocco.chips.table import COLUMNS, Stairs
+from cocco.output.folders.read import run
 from cocco.output.folders.read.reading import NUMBER, Reader
-from cocco.output.folders.read.run import (
-    RunNetwork,
-    common_accelerator,
-    networks_of,
-    plans_of,
-    space_said,
-    tile_rule_of,
-)
 from cocco.output.folders.written.about import About
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.tiling import TileRule
@@ -38,7 +31,7 @@ class ChipsRun:
     names: tuple[str, ...]  #: of the networks
     accelerator: Accelerator | None
     tile_rule: TileRule
-    networks: tuple[RunNetwork, ...]
+    networks: tuple[run.RunNetwork, ...]
     axes: dict[str, Any]  #: of the chip
     machines: tuple[dict[str, Any], ...]  #: rows as chips.csv has them
     floors: dict[str, Stairs]
@@ -58,7 +51,7 @@ class ChipsRun:
 
 def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:
     """Return the answer in a folder."""
-    plans = [] if "nearest" in result.content else plans_of(result)
+    plans = [] if "nearest" in result.content else run.plans_of(result)
     names = [plan.get("network", str) for plan in plans] or result.list_of("networks", str)
     worth = result.inner("worth") if result.content.get("worth") is not None else None
     is_of_area = worth is not None and worth.get("each", str) == "area"
@@ -67,15 +60,15 @@ def read_chips(folder: Path, about: About, result: Reader) -> ChipsRun:
     shifts = result.items("sensitivity") if "sensitivity" in result.content else []
     return ChipsRun(
         folder, about, result.get("status", str), result.one_of("minimize", QUANTITIES), result.optional("cost"),
-        result.optional("lower_bound"), result.get("gap", *NUMBER), tuple(names), common_accelerator(plans),
-        tile_rule_of(plans), networks_of(plans), result.get("axes", dict) if plans else {},
+        result.optional("lower_bound"), result.get("gap", *NUMBER), tuple(names), run.common_accelerator(plans),
+        run.tile_rule_of(plans), run.networks_of(plans), result.get("axes", dict) if plans else {},
         _machines(result),
         {name: _stairs(result.inner("floors"), name) for name in ("least", "least_ms")},
         worth.get("number", *NUMBER) if worth is not None and is_of_area else 0.0,
         (rates[0], rates[1], rates[2]) if rates else None,
         "" if near is None else near.get("chip", str), tuple(map(str, result.get("remarks", list))),
         {rule: result.inner("left_out").get(rule, int) for rule in result.get("left_out", dict)},
-        tuple(map(_shift, shifts)), space_said(result),
+        tuple(map(_shift, shifts)), run.space_said(result),
     )  # fmt: skip
 
 

@@ -7,20 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cocco.output.folders.read import run
 from cocco.output.folders.read.chips import ChipsRun, read_chips
 from cocco.output.folders.read.compared import SAME
 from cocco.output.folders.read.parts import Placing, placing_of
 from cocco.output.folders.read.reading import NUMBER, Reader, about_of, result_file, table_of
-from cocco.output.folders.read.run import (
-    Run,
-    RunNetwork,
-    common_accelerator,
-    networks_of,
-    plans_of,
-    read_run,
-    space_said,
-    tile_rule_of,
-)
 from cocco.output.folders.written.about import FRONT, RESULT, SAMPLES_FILE, About
 from cocco.output.text.layout.numbers import buffer_columns
 from cocco.problem.criteria import CRITERIA
@@ -51,7 +42,7 @@ class FrontRun:
     limits: dict[str, float]  #: by criterion
     accelerator: Accelerator | None
     tile_rule: TileRule
-    networks: tuple[RunNetwork, ...]
+    networks: tuple[run.RunNetwork, ...]
     front: pandas.DataFrame  #: as pareto.csv
     points: pandas.DataFrame  #: as samples.csv
     placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
@@ -73,7 +64,7 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
     limited = "minimize" in result.content
     minimize = result.one_of("minimize", CRITERIA) if limited else None
     limits = _limits(result) if limited else {}
-    plans = plans_of(result) if limited and "nearest" not in result.content else []
+    plans = run.plans_of(result) if limited and "nearest" not in result.content else []
     points = _table(folder / SAMPLES_FILE, ["sample"])
     objectives = _objectives(folder, points)
     columns = [CRITERIA[name].column for name in objectives]
@@ -93,8 +84,8 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
         folder, about, "search under limits" if limited else result.get("method", str), objectives, tuple(names),
         result.get("status", str), result.get("samples", int),
         minimize, limits,
-        common_accelerator(plans), tile_rule_of(plans), networks_of(plans), front, points,
-        tuple(map(placing_of, told)), space_said(result),
+        run.common_accelerator(plans), run.tile_rule_of(plans), run.networks_of(plans), front, points,
+        tuple(map(placing_of, told)), run.space_said(result),
     )  # fmt: skip
 
 
@@ -125,7 +116,7 @@ def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pand
     return table
 
 
-def read(folder: Path) -> Run | FrontRun | ChipsRun:
+def read(folder: Path) -> run.Run | FrontRun | ChipsRun:
     """Return what a search wrote into a folder.
 
     Raises FileFormatError, one line that names the file, if it is missing, cut off or something else.
@@ -138,4 +129,4 @@ def read(folder: Path) -> Run | FrontRun | ChipsRun:
     if "machines" in result.content:
         return read_chips(folder, about, result)
     is_front = "front" in result.content or "minimize" in result.content
-    return read_front(folder, about, result) if is_front else read_run(folder, about, result)
+    return read_front(folder, about, result) if is_front else run.read_run(folder, about, result)

@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from itertools import product
 
-from simulator.execution.count.layer_facts import (
-    bits_of,
-    elements,
-    has_weights,
-    output_bits,
-    position_bytes,
-    row_bytes,
-    size_bytes,
-    tensor_of,
-)
+from simulator.execution.count import layer_facts as facts
 from simulator.execution.count.miss import Miss
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.plan import LayerPlan, channel_steps, is_mixed, pieces
@@ -30,15 +21,15 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
     found = sweep(lines_of(network, v), plan.tile, plan.mode)
     largest = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
     for u in dict.fromkeys(ids):
-        often, bits = ids.count(u), bits_of(network, u)
+        often, bits = ids.count(u), facts.bits_of(network, u)
         for channels, times in pieces(network.tensors[u].channels, plan.apart):
-            room, made = chip.rounded(channels, bits), chip.rounded(channels, output_bits(layer))
-            weights = often * channels * layer.kernel[0] * layer.kernel[1] if has_weights(layer) else 0
-            weights = row_bytes(weights, layer.bits.weights)
+            room, made = chip.rounded(channels, bits), chip.rounded(channels, facts.output_bits(layer))
+            weights = often * channels * layer.kernel[0] * layer.kernel[1] if facts.has_weights(layer) else 0
+            weights = facts.row_bytes(weights, layer.bits.weights)
             chip.weights.hold("weights", weights)
             chip.load_weights(times * weights)
             for samples, rounds in pieces(batch, plan.at_once):
-                moved = times * rounds * samples * row_bytes(channels, bits)
+                moved = times * rounds * samples * facts.row_bytes(channels, bits)
                 chip.global_buffer += moved * found.windows
                 chip.weight_buffer += times * rounds * found.tiles * weights
                 chip.hold_results(samples * made * largest * often)
@@ -47,7 +38,7 @@ def count_apart(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: in
                     chip.copy(moved * found.copies)
                     chip.activations.hold("MAIN", samples * room * found.main)
                     chip.activations.hold("SIDE", samples * room * found.side)
-    chip.store(batch * elements(layer), batch * size_bytes(network, v))
+    chip.store(batch * facts.elements(layer), batch * facts.size_bytes(network, v))
 
 
 def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
@@ -57,14 +48,14 @@ def count_sums(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[in
     across, down = union(masks(columns, 1)).bit_count(), union(masks(rows, 1)).bit_count()
     pairs, additions, most = pour(rows)
     for u in dict.fromkeys(ids):
-        moved, sums = batch * across * position_bytes(network, u), ids.count(u) * layer.width
+        moved, sums = batch * across * facts.position_bytes(network, u), ids.count(u) * layer.width
         chip.global_buffer += moved * pairs
         if u not in on_chip:
             chip.load_input(moved * down)
-            chip.activations.hold("row", across * chip.rounded(chip.word, bits_of(network, u)) * (down > 0))
+            chip.activations.hold("row", across * chip.rounded(chip.word, facts.bits_of(network, u)) * (down > 0))
         chip.activations.hold("sums", sum_bytes(layer) * chip.word * most * sums)
     chip.copy(2 * sum_bytes(layer) * batch * additions * layer.width * layer.channels)
-    chip.store(batch * elements(layer), batch * size_bytes(network, v))
+    chip.store(batch * facts.elements(layer), batch * facts.size_bytes(network, v))
 
 
 def sum_bytes(layer: Layer) -> int:
@@ -84,8 +75,8 @@ def count_joined(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: i
     for u in dict.fromkeys(network.operands[v]):
         _count_operand(network, v, one, plan, u, u in on_chip)
     tile = min(plan.tile[0], layer.height) * min(plan.tile[1], layer.width)
-    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels), output_bits(layer)))
-    one.store(elements(layer), size_bytes(network, v))
+    one.hold_results(tile * one.rounded(min(plan.apart, layer.channels), facts.output_bits(layer)))
+    one.store(facts.elements(layer), facts.size_bytes(network, v))
     chip.add(one, batch)
 
 
@@ -93,9 +84,9 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
     """TCC: tiles; channels for the statistics; channels for the outputs. Channels that stay are loaded once."""
     layer = network.layers[v]
     kept, steps = channel_steps(layer.channels, plan)
-    bits, size = bits_of(network, network.operands[v][0]), sum_bytes(layer)
+    bits, size = facts.bits_of(network, network.operands[v][0]), sum_bytes(layer)
     rooms = [chip.rounded(len(each), bits) for each in steps]
-    made = max(chip.rounded(len(each), output_bits(layer)) for each in steps)
+    made = max(chip.rounded(len(each), facts.output_bits(layer)) for each in steps)
     staying = sum(room for each, room in zip(steps, rooms) if each.start < kept)
     passing = max((room for each, room in zip(steps, rooms) if each.start >= kept), default=0)
     for (down, lower), (across, further) in product(
@@ -108,12 +99,12 @@ def _count_passes(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: 
         for is_first in (True, False):
             for i, channels in enumerate(steps):
                 comes = is_first or channels.start >= kept
-                coming = row_bytes(len(channels), bits)
+                coming = facts.row_bytes(len(channels), bits)
                 chip.load_input(0 if is_there else times * area * coming * comes)
                 reads = not is_first or i > 0  # read and written; the first written only, then read only
                 chip.global_buffer += times * area * (coming + 2 * size * reads)
                 chip.write(times * area * 2 * size * is_first)
-    chip.store(batch * elements(layer), batch * size_bytes(network, v))
+    chip.store(batch * facts.elements(layer), batch * facts.size_bytes(network, v))
 
 
 def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int, is_there: bool) -> None:
@@ -121,7 +112,7 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
 
     is_there: it is on chip whole, and nothing is loaded.
     """
-    layer, tensor = network.layers[v], tensor_of(network, u)
+    layer, tensor = network.layers[v], facts.tensor_of(network, u)
     is_whole = network.operands[v].index(u) in layer.whole
     has_channels = tensor.channels > 1 or layer.channels == 1
     comes_once = not has_channels and (plan.order == "TC" or is_whole)  # for all steps of channels
@@ -131,10 +122,10 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         height = down if tensor.height == layer.height else 1
         width = across if tensor.width == layer.width else 1
         tiles = lower * further
-        chip.global_buffer += times * tiles * row_bytes(channels, tensor.bits) * height * width
+        chip.global_buffer += times * tiles * facts.row_bytes(channels, tensor.bits) * height * width
         if not is_whole and not is_there:
             chip.activations.hold(f"operand {u}", down * across * chip.rounded(channels, tensor.bits))
-            size = row_bytes(channels, tensor.bits)
+            size = facts.row_bytes(channels, tensor.bits)
             chip.load_input(0 if comes_once else times * tiles * size * down * across)
     if is_there:
         return
@@ -142,17 +133,17 @@ def _count_operand(network: Network, v: int, chip: Chip, plan: LayerPlan, u: int
         size = tensor.height * tensor.width
         most = tensor.channels if plan.order == "TC" else max(channels for channels, _ in steps)
         chip.activations.hold(f"operand {u}", size * chip.rounded(most, tensor.bits))
-        chip.load_input(size_bytes(network, u))
+        chip.load_input(facts.size_bytes(network, u))
     elif comes_once:
-        chip.load_input(size_bytes(network, u))
+        chip.load_input(facts.size_bytes(network, u))
 
 
 def count_copy(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
     """Copy: a word at a time, read once and written wherever it belongs."""
-    size = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]))
-    bits = max(output_bits(network.layers[v]), *(bits_of(network, u) for u in network.operands[v]))
+    size = sum(facts.size_bytes(network, u) for u in dict.fromkeys(network.operands[v]))
+    bits = max(facts.output_bits(network.layers[v]), *(facts.bits_of(network, u) for u in network.operands[v]))
     chip.activations.hold("word", chip.rounded(chip.word, bits))
-    there = sum(size_bytes(network, u) for u in dict.fromkeys(network.operands[v]) if u in on_chip)
+    there = sum(facts.size_bytes(network, u) for u in dict.fromkeys(network.operands[v]) if u in on_chip)
     chip.load_input(batch * (size - there))
     chip.global_buffer += batch * size
-    chip.store(batch * elements(network.layers[v]), batch * size_bytes(network, v))
+    chip.store(batch * facts.elements(network.layers[v]), batch * facts.size_bytes(network, v))
