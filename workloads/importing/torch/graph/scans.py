@@ -20,6 +20,7 @@ from workloads.importing.torch.graph.functional import operator_of
 
 SAME = ("to", "_to_copy", "contiguous", "clone", "alias", "detach")  #: hand on what they read, element by element
 MAKES = (*SAME, "mul", "exp", "neg", "expand")  #: of factors the elements of an array
+KEEPS = ("copy", "zeros_like")  #: what a cache does with the state behind the last row
 BATCH, CHANNELS, ROWS, NUMBERS = range(4)  #: dimensions of decays, and of what is added
 
 
@@ -171,7 +172,7 @@ def _fold(graph: Any, chain: list[Step]) -> bool:
         others = [each for each in readers if each not in products]
         if len(products) != 1 or rows[0] is None or rows[0][1] != step.row:
             return False
-        if any(each.op != "output" and operator_of(each) not in ("copy", "select") for each in others):
+        if any(each.op != "output" and operator_of(each) not in KEEPS for each in others):
             return False
         if others and step is not chain[-1]:
             return False
@@ -229,9 +230,6 @@ def _put(graph: Any, found: Factors, reads: list[tuple[Any, Any]], chain: list[S
     for place, (product, _) in enumerate(reads if stack is None else ()):
         row = call(aten.unsqueeze.default, call(aten.select.int, made, 1, place), -1)
         product.replace_all_uses_with(row)
-    zeros = chain[0].before
     for user in [user for step in chain for user in step.node.users if operator_of(user) == "_assert_tensor_metadata"]:
         graph.erase_node(user)
-    for user in list(_readers(chain[-1].node)):
-        if user.op == "output" or operator_of(user) in ("copy", "select"):
-            user.replace_input_with(chain[-1].node, zeros)
+    chain[-1].node.replace_all_uses_with(chain[0].before)  # zeros
