@@ -32,6 +32,8 @@ class Selective(nn.Module):
             state = decays[:, :, row] * state + added[:, :, row]
             states.append(state)
             found.append(torch.matmul(state, c[:, row, :].unsqueeze(-1))[:, :, 0])
+        if self.reads == "row":
+            return self.out(found[-1])
         y = self.out(torch.stack(found, -1).transpose(1, 2))
         return (y, states[-1]) if self.reads == "last" else (y, states[1]) if self.reads == "states" else y
 
@@ -57,6 +59,10 @@ def test_more_rows_are_no_more_layers():
 
 def test_the_state_behind_the_last_row_is_not_written():
     assert [layer.op for layer in read(reads="last").layers] == ["fc", "fc", "fc", "scan", "fc"]
+
+
+def test_the_result_of_the_last_row_is_that_row():
+    assert [layer.op for layer in read(reads="row").layers] == ["fc", "fc", "fc", "scan", "slice", "fc"]
 
 
 @pytest.mark.parametrize("options", [{"reads": "states"}, {"begin": "x"}, {"order": -1}])
