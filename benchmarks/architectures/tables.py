@@ -16,6 +16,7 @@ PAGE = HERE.parents[1] / "docs" / "importing.md"
 REASONS = {
     "timm.sequencer2d_s": "the counter leaves LSTM out",
     "timm.maxvit_tiny_tf_224": "the counter has products of stored tables alone, which are computed once",
+    "transformers.MambaForCausalLM": "the counter has what reads a scan's state, not its decay and what is added",
 }
 NO_FILE = "no file"
 FAR = 4  #: times the least: plans beyond are explained, one by one

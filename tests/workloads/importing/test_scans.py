@@ -32,6 +32,8 @@ class Selective(nn.Module):
             state = decays[:, :, row] * state + added[:, :, row]
             states.append(state)
             found.append(torch.matmul(state, c[:, row, :].unsqueeze(-1))[:, :, 0])
+        if self.reads == "row":
+            return self.out(found[-1])
         y = self.out(torch.stack(found, -1).transpose(1, 2))
         return (y, states[-1]) if self.reads == "last" else (y, states[1]) if self.reads == "states" else y
 
@@ -59,6 +61,10 @@ def test_the_state_behind_the_last_row_is_not_written():
     assert [layer.op for layer in read(reads="last").layers] == ["fc", "fc", "fc", "scan", "fc"]
 
 
+def test_the_result_of_the_last_row_is_that_row():
+    assert [layer.op for layer in read(reads="row").layers] == ["fc", "fc", "fc", "scan", "slice", "fc"]
+
+
 @pytest.mark.parametrize("options", [{"reads": "states"}, {"begin": "x"}, {"order": -1}])
 def test_other_loops_stay_loops(options):
     network = read(**options)
@@ -67,10 +73,9 @@ def test_other_loops_stay_loops(options):
 
 def test_mamba_at_any_length_is_few_layers():
     transformers = pytest.importorskip("transformers")
-    for kind in ("Mamba", "FalconMamba"):
-        config = getattr(transformers, f"{kind}Config")(
-            hidden_size=16, num_hidden_layers=2, vocab_size=64, use_cache=False
-        )
+    for kind, has_cache in (("Mamba", False), ("Mamba", True), ("FalconMamba", True)):
+        sizes = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64}
+        config = getattr(transformers, f"{kind}Config")(**sizes, use_cache=has_cache)
         module = getattr(transformers, f"{kind}Model")(config)
         network = workloads.from_torch(module, {"input_ids": torch.zeros(1, 9, dtype=torch.long)})
         assert [layer.state for layer in network.layers if layer.op == "scan"] == [State(16, 32 * 16)] * 2

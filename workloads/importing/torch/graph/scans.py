@@ -20,6 +20,7 @@ from workloads.importing.torch.graph.functional import operator_of
 
 SAME = ("to", "_to_copy", "contiguous", "clone", "alias", "detach")  #: hand on what they read, element by element
 MAKES = (*SAME, "mul", "exp", "neg", "expand")  #: of factors the elements of an array
+KEEPS = ("copy", "zeros_like")  #: what a cache does with the state behind the last row
 BATCH, CHANNELS, ROWS, NUMBERS = range(4)  #: dimensions of decays, and of what is added
 
 
@@ -31,6 +32,14 @@ class Step(NamedTuple):
     decays: Any
     added: Any
     row: int
+
+
+class Read(NamedTuple):
+    """What reads the state after a row: a product with a row of c, [batch, rows, numbers]."""
+
+    row: int
+    product: Any
+    c: Any
 
 
 class Factors(NamedTuple):
@@ -161,22 +170,23 @@ def _leaves(node: Any, shape: Any) -> list[Any] | None:
 
 def _fold(graph: Any, chain: list[Step]) -> bool:
     """Put one call in the place of a chain, if nothing else reads its states; return whether it is there."""
-    found, reads, steps = _factors(chain), [], {each.node for each in chain}
+    found, reads, steps = _factors(chain), list[Read](), {each.node for each in chain}
     if found is None:
         return False
     for step in chain:
         readers = [each for each in _readers(step.node) if not steps.intersection(each.users)]
         products = [each for each in readers if operator_of(each) == "matmul"]
-        rows = [_sequence_row(each.args[1]) for each in products]
         others = [each for each in readers if each not in products]
-        if len(products) != 1 or rows[0] is None or rows[0][1] != step.row:
-            return False
-        if any(each.op != "output" and operator_of(each) not in ("copy", "select") for each in others):
+        for product in products:
+            row = _sequence_row(product.args[1])
+            if row is None or row[1] != step.row:
+                return False
+            reads.append(Read(step.row, product, row[0]))
+        if any(each.op != "output" and operator_of(each) not in KEEPS for each in others):
             return False
         if others and step is not chain[-1]:
             return False
-        reads.append((products[0], rows[0][0]))
-    if len({of for _, of in reads}) > 1:
+    if len({each.c for each in reads}) != 1:
         return False
     _put(graph, found, reads, chain)
     return True
@@ -191,17 +201,20 @@ def _sequence_row(node: Any) -> tuple[Any, int] | None:
     return (row.args[0], row.args[2]) if operator_of(row) == "select" and row.args[1] == 1 else None
 
 
-def _stack_of(products: list[Any]) -> Any:
+def _stack_of(reads: list[Read], count: int) -> Any:
     """Return what stacks the results of all rows in order, [batch, channels] each; None where something else does."""
-    rows = [next(iter(each.users)) for each in products if len(each.users) == 1]
-    (stack,) = stacks if len(stacks := {user for row in rows for user in row.users}) == 1 else (None,)
+    rows = [next(iter(each.product.users)) for each in reads if len(each.product.users) == 1]
+    stacks = {user for row in rows for user in row.users}
+    if len(stacks) != 1 or [each.row for each in reads] != list(range(count)):
+        return None
+    (stack,) = stacks
     is_stack = operator_of(stack) == "stack" and list(stack.args[0]) == rows and len(stack.args) == 2
-    is_whole = len(rows) == len(products) and all(operator_of(row) in ("select", "squeeze") for row in rows)
-    return stack if is_stack and is_whole and stack.args[1] in (-1, 1, 2) else None
+    is_plain = all(operator_of(row) in ("select", "squeeze") for row in rows)
+    return stack if is_stack and is_plain and stack.args[1] in (-1, 1, 2) else None
 
 
-def _put(graph: Any, found: Factors, reads: list[tuple[Any, Any]], chain: list[Step]) -> None:
-    """Put the call behind the loop, and each of its rows in the place of the product that read it."""
+def _put(graph: Any, found: Factors, reads: list[Read], chain: list[Step]) -> None:
+    """Put the call behind the loop, and each of its rows in the place of a product that read it."""
     import torch
 
     from workloads.importing.torch.graph.cells import value_of
@@ -221,17 +234,14 @@ def _put(graph: Any, found: Factors, reads: list[tuple[Any, Any]], chain: list[S
 
     u, *gates = map(rows, found.channelwise)
     weights = found.weights[0] if found.weights else None
-    made = call(operator(), u, gates, weights, rows(found.b), reads[0][1])
-    stack = _stack_of([product for product, _ in reads])
+    made = call(operator(), u, gates, weights, rows(found.b), reads[0].c)
+    stack = _stack_of(reads, len(chain))
     if stack is not None:
         is_last = stack.args[1] in (-1, 2)
         stack.replace_all_uses_with(call(aten.transpose.int, made, 1, 2) if is_last else made)
-    for place, (product, _) in enumerate(reads if stack is None else ()):
-        row = call(aten.unsqueeze.default, call(aten.select.int, made, 1, place), -1)
-        product.replace_all_uses_with(row)
-    zeros = chain[0].before
+    for each in reads if stack is None else ():
+        row = call(aten.unsqueeze.default, call(aten.select.int, made, 1, each.row), -1)
+        each.product.replace_all_uses_with(row)
     for user in [user for step in chain for user in step.node.users if operator_of(user) == "_assert_tensor_metadata"]:
         graph.erase_node(user)
-    for user in list(_readers(chain[-1].node)):
-        if user.op == "output" or operator_of(user) in ("copy", "select"):
-            user.replace_input_with(chain[-1].node, zeros)
+    chain[-1].node.replace_all_uses_with(chain[0].before)  # zeros
