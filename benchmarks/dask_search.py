@@ -19,6 +19,7 @@ from typing import Any
 
 import cocco
 from benchmarks.engine_speed import residual_stack
+from cocco.exploration.workers import machines
 from tests.helpers.dask_cluster import scheduler, worker
 
 KB = 1024
@@ -48,6 +49,7 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--lost", type=int, default=5)
     chosen = parser.parse_args()
+    machines.ANSWER_SECONDS = 60.0  # workers take their time to begin on a busy machine
     with scheduler() as (address, cluster):
         crew, end, lost = [worker(cluster, address) for _ in range(chosen.workers)], threading.Event(), list[int]()
         thread = threading.Thread(target=lambda: lost.append(kill(crew, cluster, address, chosen.lost, end)))
