@@ -408,6 +408,24 @@ cdef class Kernel:
             return None
         return numbers_of(&row)
 
+    def cost(self, Scratch scratch, layers):
+        """Return Formula 1 of a subgraph on given hardware, with the weight of its network; inf if it does not fit."""
+        cdef i64* ids = scratch.bench.group
+        cdef i64 v, count = 0
+        cdef Memory memory = memory_of(&self.goal, &self.machine, 0, 0)
+        cdef Row row
+        cdef int status
+        for v in layers:
+            ids[count] = v
+            count += 1
+        with nogil:
+            status = price(&self.net, &self.machine, &scratch.work, ids, count, &memory, &row)
+        if status == OVERFLOW:
+            raise OverflowError("64 bits do not hold the steps of this subgraph")
+        if status == SHORT:
+            return INFINITY
+        return self.goal.weights[self.graph.network_of[ids[0]]] * objective_of(&self.goal, &self.machine, 0, 0, &row)
+
     def may_fit(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
         """Return False only where neither these ascending layers nor any larger set fits as a subgraph."""
         cdef i64[::1] ids = np.array(layers, dtype=np.int64)

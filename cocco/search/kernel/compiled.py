@@ -65,6 +65,8 @@ class Compiled:
         self.scratches += lender.scratches if lender else [_kernel.Scratch(self.kernel) for _ in range(threads)]
         #: what a subgraph costs in buffers of so many bytes, None where it does not fit
         self.price: Callable[[Sequence[int], int, int], Row | None] = partial(self.kernel.price, self.scratches[0])
+        #: what it adds to Formula 1 on given hardware, inf where it does not fit
+        self.cost: Callable[[Sequence[int]], float] = partial(self.kernel.cost, self.scratches[0])
         #: False only where neither these layers nor any larger set fits there as a subgraph
         self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
         #: makes generations of a population, as the kernel says

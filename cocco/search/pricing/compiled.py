@@ -38,8 +38,6 @@ def subgraph_costs(problem: Problem, engine: EngineName | None = None) -> Subgra
     """Return the costs of single subgraphs on given hardware. engine: None for the default."""
     if engine_name(engine, problem) == "reference":
         return SubgraphCosts(problem, part_prices(problem, "reference"))
-    activations, weights = problem.accelerator.activation_capacity, problem.accelerator.weight_capacity
-    may_fit = Compiled(problem).may_fit
-    return SubgraphCosts(
-        problem, part_prices(problem, engine), may_fit=lambda group: may_fit(group, activations, weights)
-    )
+    machine, twin = problem.accelerator, Compiled(problem)
+    room = machine.activation_capacity, machine.weight_capacity
+    return SubgraphCosts(problem, may_fit=lambda group: twin.may_fit(group, *room), twin=twin.cost)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from cocco.problem.problem import Problem
+from cocco.search.kernel.compiled import first_of
 from cocco.search.pricing.genomes import Group, Pricer
 from simulator.model.cost import Totals
 from simulator.model.layer.goal import Room
@@ -44,8 +45,8 @@ class SubgraphCosts:
 
     Raises Spent instead of a price that would make them more than `most_layers`.
 
-    price, may_fit: another engine for the same answers. memo: how many subgraphs are remembered, the most recently
-    used; None: all, until `forget`.
+    price, may_fit, twin: another engine for the same answers; twin: of costs, until they outgrow 64 bits. memo: how
+    many subgraphs are remembered, the most recently used; None: all, until `forget`.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class SubgraphCosts:
         price: GroupPrice | None = None,
         memo: int | None = MEMO,
         may_fit: Callable[[Group], bool] | None = None,
+        twin: Callable[[Group], float] | None = None,
     ) -> None:
         if problem.buffers:
             raise ValueError(
@@ -66,6 +68,7 @@ class SubgraphCosts:
         machine = self._machine = problem.accelerator
         self._metric = problem.objective.of
         self._price = price or self._reference()
+        self._cost = self._readable if twin is None else first_of(twin, self._readable)
         self.costs = lru_cache(memo)(self._costs)
         self.may_fit = lru_cache(memo)(may_fit or self._may_fit)
         self.may_hold = lru_cache(memo)(self._may_hold)
@@ -104,6 +107,9 @@ class SubgraphCosts:
         if self.layers_priced + len(group) > self.most_layers:
             raise Spent
         self.layers_priced += len(group)
+        return self._cost(group)
+
+    def _readable(self, group: Group) -> float:
         totals = self._price(group)
         if totals is None:
             return math.inf

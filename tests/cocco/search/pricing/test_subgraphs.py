@@ -64,6 +64,16 @@ def test_engines_agree_on_what_may_fit(seeds):
     assert min(answers.values()) > 5 * len(seeds)
 
 
+def test_what_outgrows_64_bits_is_priced_by_the_readable_engine():
+    def outgrown(group):
+        raise OverflowError
+
+    problem = fixed(diamond(), 4096)
+    readable, other = SubgraphCosts(problem), SubgraphCosts(problem, twin=outgrown)
+    assert [readable.costs((v,)) for v in range(4)] == [other.costs((v,)) for v in range(4)]
+    assert other.layers_priced == 4
+
+
 @pytest.mark.parametrize("seeds", GRAPHS)
 def test_least_activation_is_a_bound_for_every_tile_on_random_graphs(seeds):
     """The same to the byte: the bound is at most what each tile holds, and on some subgraphs just that."""
