@@ -120,9 +120,10 @@ def add_leads(
             continue
         extra, is_whole = model.new_int_var(0, rows, ""), model.new_bool_var("")
         model.add(extra == rows).only_enforce_if(is_whole)
-        unless: list[cp_model.LiteralT] = [is_whole, *free] + ([kept[u]] if u in kept else [])
-        by_columns = model.new_bool_var("")
-        for axis, slack, other in zip(axes, most[2:4], (by_columns, ~by_columns)):
-            axis.hold(u, extra, slack if len(axes) > 1 else max(most[2:4]), unless + ([other] if len(axes) > 1 else []))
+        unless = [is_whole, *free, *([kept[u]] if u in kept else [])]
+        skipped = [model.new_bool_var("") for _ in axes]  # held by rows or by columns, whichever takes less
+        model.add(sum(skipped) == len(axes) - 1)
+        for axis, slack, is_skipped in zip(axes, most[2:4] if len(axes) > 1 else [max(most[2:4])], skipped):
+            axis.hold(u, extra, slack, [*unless, is_skipped])
         terms.append((row, extra))
     return terms
