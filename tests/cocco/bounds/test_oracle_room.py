@@ -9,10 +9,14 @@ from itertools import combinations
 import pytest
 
 pytest.importorskip("ortools")
+pytest.importorskip("scipy")
 
+from cocco.bounds.certificate import certify
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.crossings import crossings, tensors_of
 from cocco.bounds.prices.oracle import Oracle
+from cocco.bounds.prices.partition_bound import PartitionBound
 from cocco.bounds.prices.tolls import makers, plain_tolls
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -86,18 +90,36 @@ def test_no_set_is_ruled_out_on_thousands(part: int):
     assert sum(check(seed) for seed in range(1_000 + 500 * part, 1_500 + 500 * part)) > 500
 
 
-def test_the_short_branch_of_a_fork_holds_what_the_long_one_runs_ahead():
-    """A branch of three 3x3 convolutions beside one of 1x1: 3 rows wait where a window of 3x3 needs 2."""
+def fork() -> Network:
+    """A branch of three 3x3 convolutions beside one of 1x1."""
     b = Builder("fork")
     x = first = b.conv("first", b.input("image", 64, 64, 8), 8)
     for i in range(3):
         x = b.conv(f"deep{i}", x, 8, kernel=3, padding=1)
     b.add("join", [b.conv("beside", first, 8), x])
-    network, group = b.build(), tuple(range(6))
+    return b.build()
+
+
+def test_the_short_branch_of_a_fork_holds_what_the_long_one_runs_ahead():
+    """Three rows wait where a window of 3x3 needs two: one of 64 pixels of 8 bytes more."""
+    network, group = fork(), tuple(range(6))
     least = least_memory(network, group)
     assert least is not None
 
     def least_allowed(has_leads: bool) -> int:
         return next(size for size in range(100, least + 100, 100) if allows(memory(network, size), group, has_leads))
 
-    assert least_allowed(True) - least_allowed(False) >= 400  # a row of 64 pixels of 8 bytes beyond the window of 3
+    assert least_allowed(True) - least_allowed(False) >= 400
+
+
+def test_a_bound_rises_where_sets_are_forgotten_that_do_not_run(monkeypatch: pytest.MonkeyPatch):
+    """A little less than all six layers take: at least one tensor crosses, which only leads prove."""
+    network = fork()
+    least = least_memory(network, tuple(range(6)))
+    assert least is not None
+    problem = memory(network, least - 100)
+    optimum = cheapest_plans(problem, 20_000, 3_000_000, may_keep=False)
+    assert optimum.is_proven
+    bound = certify(problem, list(range(6)), 2.0).lower_bound
+    monkeypatch.setattr(PartitionBound, "_look_closer", lambda _: False)
+    assert certify(problem, list(range(6)), 2.0).lower_bound < bound <= optimum.cost
