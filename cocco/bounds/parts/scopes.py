@@ -1,8 +1,9 @@
 """Split a wide component into scopes that are proved one by one: each held subgraph is in that of its first layer.
 
-A subgraph whose first layer is v has only layers that may share a subgraph with v. So if no set of layers within the
-scope of any block of first layers is worth more than it pays, no subgraph is. If a set falls short, only prices of the
-block's layers are lowered: every such subgraph has one of them.
+A subgraph whose first layer is v, in any order, has only layers that may share a subgraph with v and that some path of
+joined layers leads to which fits (paths.py). So if no set of layers within the scope of any block of first layers is
+worth more than it pays, no subgraph is. If a set falls short, only prices of the block's layers are lowered: every such
+subgraph has one of them.
 """
 
 from __future__ import annotations
@@ -58,5 +59,5 @@ def by_distance(layers: Sequence[int], paths: Paths) -> list[int]:
             order += ring
             for v in ring:
                 del left[v]
-            ring = [w for w in left if any(v in ring for v in paths.near[w])]
+            ring = list(dict.fromkeys([w for v in ring for w in paths.near[v] if w in left]))
     return order
