@@ -101,3 +101,11 @@ def hardware_of(kind: int, low: int, shared: dict[str, Any]) -> tuple[Accelerato
         return Accelerator(shared_buffer=1, **shared), SharedBuffer(low, 8 * low, quarter).buffers
     space = SeparateBuffers(Range(low, 8 * low, quarter), Range(quarter, low, eighth))
     return Accelerator(global_buffer=1, weight_buffer=1, **shared), space.buffers
+
+
+def is_joined(problem: Problem, group: tuple[int, ...]) -> bool:
+    """Return whether neighbours of a layer of the set, and theirs, are all of it."""
+    seen, inside = [group[0]], set(group)
+    for v in seen:
+        seen += [w for w in dict.fromkeys(problem.near(v)) if w in inside and w not in seen]
+    return len(seen) == len(group)

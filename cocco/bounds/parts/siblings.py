@@ -10,13 +10,13 @@ reader cut it off from the other; a connected set has a layer of each such cut.
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from cocco.bounds.floors.forced import Hulls, least_weights
+from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.parts.paths import Paths
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -35,7 +35,7 @@ def apart(
     """Yield them for every tensor that costs bytes to load; layers: those that S may have. None by our rule."""
     if problem.accelerator.connection == "all":
         return
-    paths = _Paths(problem, costs, hulls, layers)
+    paths = Paths(problem, costs, hulls, layers)
     inside = set(layers)
     for u, size in enumerate(tensors.comes):
         readers = [v for v in tensors.readers[u] if v in inside]
@@ -52,45 +52,3 @@ def apart(
                 and hulls.may_share((w, other), held=True)
             }
             yield Siblings(u, (one, other), tuple(paths.cuts(one, other, on_way)))
-
-
-class _Paths:
-    """Paths of neighbours that may share a subgraph, and what the layers on them take."""
-
-    def __init__(self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, layers: Sequence[int]) -> None:
-        machine, inside = problem.accelerator, set(layers)
-        self.near: dict[int, list[int]] = {v: [] for v in layers}
-        for u, v in problem.edges:
-            if u in inside and v in inside and hulls.may_share((u, v), held=True):
-                self.near[u].append(v)
-                self.near[v].append(u)
-        self.room = machine.cores * machine.activation_capacity
-        self.takes = {v: machine.cores * costs.bytes_for(v, None) for v in layers}
-        if machine.is_shared:
-            weights = least_weights(problem)
-            for v in layers:
-                self.takes[v] += weights[v]
-
-    def room_to(self, first: int, without: int) -> dict[int, int]:
-        """Return, by layer, the least bytes that a path to it takes, both ends included, if they fit into the room."""
-        least, queue = {first: self.takes[first]}, [(self.takes[first], first)]
-        while queue:
-            taken, v = heapq.heappop(queue)
-            for w in self.near[v] if taken == least[v] else ():
-                more = taken + self.takes[w]
-                if not without >> w & 1 and more <= self.room and more < least.get(w, more + 1):
-                    least[w] = more
-                    heapq.heappush(queue, (more, w))
-        return least
-
-    def cuts(self, one: int, other: int, on_way: set[int]) -> Iterator[frozenset[int]]:
-        """Yield sets of these layers that cut one from the other; an empty set if nothing connects them."""
-        seen = ring = {one}
-        while True:
-            ring = {w for v in ring for w in self.near[v] if w in on_way} - seen
-            if other in ring:
-                return
-            yield frozenset(ring)
-            if not ring:
-                return
-            seen = seen | ring

@@ -8,7 +8,7 @@ the oracle says what they prove.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -51,6 +51,14 @@ class Columns:
         self._rows.append(row)
         self._costs.append(crossings)
         return True
+
+    def drop(self, groups: Container[tuple[int, ...]]) -> None:
+        """Forget some sets."""
+        left = [(group, self._costs[at], self._rows[at]) for group, at in self._known.items() if group not in groups]
+        self._known = {group: i for i, (group, _, _) in enumerate(left)}
+        self._costs, self._rows = [cost for _, cost, _ in left], [row for _, _, row in left]
+        self._made = np.zeros((0, len(self._position)))
+        self.changes += 1
 
     def _matrix(self) -> np.ndarray:
         """Return a matrix with a row for each set, rebuilt if there are new ones."""

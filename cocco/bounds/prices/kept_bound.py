@@ -19,6 +19,7 @@ from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.floors.nests import lowered
 from cocco.bounds.parts.components import components
 from cocco.bounds.parts.crossings import Tensors
+from cocco.bounds.parts.paths import Paths
 from cocco.bounds.parts.scopes import Scope, scopes_of
 from cocco.bounds.prices.layer_alone import alone_extras, by_bytes
 from cocco.bounds.prices.oracle import Oracle
@@ -93,7 +94,11 @@ class KeptPrices:
         self.parts = components(problem, hulls)
         self.singles = self._singles()
         self._made: dict[tuple[int, ...], Oracle] = {}
-        self.scopes = {tuple(part): scopes_of(part, hulls, WINDOW) for part in self.parts if len(part) > 1}
+        self.scopes = {
+            tuple(part): scopes_of(part, hulls, Paths(problem, costs, hulls, part), WINDOW)
+            for part in self.parts
+            if len(part) > 1
+        }
         self.asked = [(scope, self._oracle(scope.layers)) for scopes in self.scopes.values() for scope in scopes]
         self.asked += [(Scope(tuple(each.layers), tuple(each.layers)), each) for each in self.singles]
 

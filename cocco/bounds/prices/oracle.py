@@ -42,14 +42,22 @@ class Oracle:
     layers: ascending ids, with every layer of a component between two of them. Each layer is in S, or
     ran before S (`done`), or neither; both `done` and `done` with S are closed under producers, so S is convex. alone:
     if given, S is one layer, in any loop order, so that only kept tensors take room; it says how much more the layer
-    moves, which grows with the bytes kept. Otherwise S has at least two layers.
+    moves, which grows with the bytes kept. Otherwise S has at least two layers. is_apart: S has only layers that run in
+    groups of channels. has_leads: leads are looked at (oracle_leads.py), which takes longer.
     """
 
     def __init__(
         self, problem: Problem, costs: SubgraphCosts, hulls: Hulls, tensors: Tensors, pairs: Pairs,
-        layers: Sequence[int], alone: Mapping[tuple[int, ...], Alone] | None = None,
+        layers: Sequence[int], alone: Mapping[tuple[int, ...], Alone] | None = None, is_apart: bool = False,
+        has_leads: bool = False,
     ) -> None:  # fmt: skip
         from ortools.sat.python import cp_model
+
+        self.apart: Oracle | None = None  # of steps of which each layer may run in groups of channels
+        if alone is None and not is_apart:
+            some = [v for v in layers if costs.most_groups[v] > 1]
+            if any(u in some and hulls.may_share((u, v), held=True) for v in some for u in problem.near(v)):
+                self.apart = Oracle(problem, costs, hulls, tensors, pairs, some, is_apart=True)
 
         self.pairs, self.layers, self.is_single = pairs, layers, alone is not None
         self.shares: dict[int, cp_model.IntVar] = {}  # by pair
@@ -77,7 +85,7 @@ class Oracle:
         if alone is not None:
             room.of_one(tensors, max(alone[v,].room for v in layers))
         else:
-            room.of_several(problem, costs, tensors)
+            room.of_several(problem, costs, tensors, is_apart, has_leads)
         self._connect(apart(problem, costs, hulls, tensors, layers))
         for index in range(len(model.proto.variables)):  # the empty set is worth 0: a start for any prices
             model.add_hint(model.get_int_var_from_proto_index(index), 0)
@@ -104,6 +112,9 @@ class Oracle:
 
         floor = -float(sum([prices[v] for v in self.layers if prices[v] > 0]))
         least, spent = solved(self.model, met, limit, floor)
+        if self.apart is not None:
+            found = self.apart.worst(prices, tolls, max(limit - spent, 0.01))
+            return WorstStep(min(least, found.least), [*found.steps, *steps], spent + found.deterministic_time)
         return WorstStep(least, steps, spent)
 
     def _others(self, problem: Problem) -> Sequence[int]:

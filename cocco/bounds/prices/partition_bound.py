@@ -17,6 +17,7 @@ import numpy as np
 from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.floors.nests import lowered
 from cocco.bounds.parts.crossings import Tensors, crossings
+from cocco.bounds.parts.paths import Paths
 from cocco.bounds.parts.scopes import Scope, scopes_of
 from cocco.bounds.prices.duals import Columns
 from cocco.bounds.prices.oracle import Oracle
@@ -45,6 +46,13 @@ class Bound(NamedTuple):
     is_open: bool  #: whether more time may prove more
 
 
+class Closer(NamedTuple):
+    """Oracles that rule out more sets and take longer, and whether a set of layers runs."""
+
+    make: Callable[[Sequence[int]], Oracle]
+    runs: Callable[[tuple[int, ...]], bool]
+
+
 def plain_bound(
     problem: Problem,
     costs: SubgraphCosts,
@@ -65,15 +73,31 @@ def plain_bound(
     def make(some: Sequence[int]) -> Oracle:
         return Oracle(problem, costs, hulls, tensors, pairs, some)
 
+    def make_closer(some: Sequence[int]) -> Oracle:
+        return Oracle(problem, costs, hulls, tensors, pairs, some, has_leads=True)
+
+    def runs(group: tuple[int, ...]) -> bool:
+        return costs.costs(group) < math.inf
+
     def cost(group: tuple[int, ...]) -> int:
         return crossings(tensors, group)
 
     scopes, nests = (
-        scopes_of(layers, hulls, WINDOW),
+        scopes_of(layers, hulls, Paths(problem, costs, hulls, layers), WINDOW),
         {nest: cost(nest) for nest in hulls.nests if nest[0] in set(layers)},
     )
     return PartitionBound(
-        tensors, plain_tolls(tensors, pairs), make, cost, layers, scopes, known, unit, start, nests=nests
+        tensors,
+        plain_tolls(tensors, pairs),
+        make,
+        cost,
+        layers,
+        scopes,
+        known,
+        unit,
+        start,
+        nests=nests,
+        closer=Closer(make_closer, runs),
     )
 
 
@@ -93,12 +117,14 @@ class PartitionBound:
         start: Sequence[float] | None = None,
         guess: Sequence[float] | None = None,
         nests: Mapping[tuple[int, ...], int] | None = None,
+        closer: Closer | None = None,
     ) -> None:
         """tolls: what steps pay; if nothing is kept, what crosses. make: the oracle of some layers.
 
         cost: of a layer alone the least that it pays, of more a way that they may pay. unit: all that is paid is a
         multiple of it. start: prices that no subgraph exceeds, if any are known, such as those of a larger memory.
-        guess: prices to start from that prove nothing. nests: what those of these layers pay at least.
+        guess: prices to start from that prove nothing. nests: what those of these layers pay at least. closer: oracles
+        for when those of `make` prove no more.
         """
         self.layers, self.tensors, self.tolls, self.cost, self.unit = layers, tensors, tolls, cost, unit
         self.start = np.floor(start) if start is not None else np.zeros(len(layers))
@@ -125,7 +151,7 @@ class PartitionBound:
             for start in range(0, len(layers) - WINDOW // 2, WINDOW // 2)
             if len(layers) > WINDOW
         ]
-        self.time = 0.0
+        self.closer, self.time = closer, 0.0
 
     def run(self, limit: float) -> Bound:
         """Return the best bound that is proven within so much deterministic time of the solver."""
@@ -138,7 +164,12 @@ class PartitionBound:
             if not is_new or self.time >= limit:
                 break
         top = max(self.columns.most(), best)
-        while self.time < limit and steps < MOST_STEPS and top - best > max(len(self.layers), ENOUGH * top):
+        while self.time < limit and steps < MOST_STEPS:
+            if top - best <= max(len(self.layers), ENOUGH * top):
+                if not self._look_closer():
+                    break
+                top = max(self.columns.most(), best)
+                continue
             steps += 1
             before = best, self.columns.changes
             step = LEVEL * (top - best)
@@ -149,12 +180,24 @@ class PartitionBound:
                 proven = self._prove(lower, limit)[0]
                 if proven.sum() > best:
                     best, centre = int(proven.sum()), proven
-            if (best, self.columns.changes) == before:  # nothing learned: rounding is in the way
-                break
+            if (best, self.columns.changes) == before and not self._look_closer():
+                break  # nothing learned: rounding is in the way
             top = self.columns.most()
         is_open = self.time >= limit and top - best > max(len(self.layers), ENOUGH * top)
         crossing = -(-best // self.unit) * self.unit
         return Bound(crossing, top, steps, self.time, tuple(map(float, centre)), is_open)
+
+    def _look_closer(self) -> bool:
+        """Take closer oracles, which rule out more, and forget sets that do not run; return whether there were any."""
+        if self.closer is None:
+            return False
+        closer, self.closer = self.closer, None
+        unreal = {group for group in self.columns.groups if not closer.runs(group)}
+        if unreal:
+            self.columns.drop(unreal)
+            self.scopes = [(firsts, inside, closer.make(each.layers)) for firsts, inside, each in self.scopes]
+            self.windows = [closer.make(each.layers) for each in self.windows]
+        return bool(unreal)
 
     def _look_into_windows(self, prices: np.ndarray, limit: float) -> bool:
         """Add sets that are worth more than their crossings; return whether there were new ones."""

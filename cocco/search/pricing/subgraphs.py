@@ -20,9 +20,12 @@ from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Geometry
 MEMO = 2**17  #: our choice: prices kept, some 50 MB where subgraphs have 30 layers
 
 GroupPrice = Callable[[Group], Totals | None]  #: what a subgraph adds to the totals, None where it does not fit
+Step = tuple[int, int]  # rows and columns that a tensor gets at a time
 Asked = tuple[int, int, int, int, bool]  # steps and slacks, by rows and by columns; whether in full
 Reads = tuple[tuple[int, bool, bool], ...]  # of one layer: (tensor, through its window, in full)
 Held = tuple[int, int, int, int]  # height, width, band, bytes of an element
+
+NOTHING: Asked = (1, 1, 0, 0, False)
 
 
 class Spent(Exception):
@@ -128,7 +131,7 @@ class SubgraphCosts:
         reads: list[Reads] = []
         windows: list[tuple[int, int, int, int, int, int]] = []
         first_input = problem.size
-        self._most_groups = [most for rules in problem.rules for most in rules.most_groups]
+        self.most_groups = [most for rules in problem.rules for most in rules.most_groups]
         for network, rules, offset in zip(problem.networks, problem.rules, problem.offsets):
             geometry, count = rules.geometry, len(network.layers)
             for u in range(len(network.tensors)):
@@ -155,10 +158,10 @@ class SubgraphCosts:
             for i, (bands, _) in enumerate(self._shares)
         ]
         self._reads, self._places = reads, mine + theirs
-        self._touched_by = [*self._most_groups, *[1] * (len(layers + inputs) - problem.size)]  #: most groups, by tensor
-        for most, operands in zip(self._most_groups, reads):
+        self.touched_by = [*self.most_groups, *[1] * (len(layers + inputs) - problem.size)]  #: most groups, by tensor
+        for most, operands in zip(self.most_groups, reads):
             for tensor, _, _ in operands:
-                self._touched_by[tensor] = max(self._touched_by[tensor], most)
+                self.touched_by[tensor] = max(self.touched_by[tensor], most)
         self._windows = windows  # strides, upsampling, then how far the window is longer than the stride
 
     def _may_fit(self, group: Group) -> bool:
@@ -186,7 +189,7 @@ class SubgraphCosts:
 
     def _groups(self, group: Group) -> int:
         """Return a bound of the groups of channels in which these layers, or any set around them, run."""
-        return min(self._most_groups[v] for v in group)
+        return min(self.most_groups[v] for v in group)
 
     def _weights(self, group: Group, groups: int) -> int:
         """Return the least bytes of weights in one core that these layers, or any set around them, hold."""
@@ -223,40 +226,40 @@ class SubgraphCosts:
         weights = self._weights(group, groups) if self._is_shared else 0
         return weights, {u: self._bytes_held({u: asked}, groups) for u, asked in self._asked(group).items()}
 
-    def bytes_for(self, u: int, v: int | None, slack: tuple[int, int] = (0, 0)) -> int:
-        """Return the least bytes that tensor u holds if its reader v is in S; v None: if u is in S or in(S) at all.
+    def bytes_of(self, u: int, asked: Asked, groups: int = 1) -> int:
+        """Return the least bytes that tensor u holds of which so much is asked: a part of `least_activation`.
 
-        This is the part of `least_activation` that one reader needs by itself, at steps of 1. Tensors are the layers of
-        the union, then the model inputs of each network. slack: rows and columns beyond a step, if known separately.
+        Tensors are the layers of the union, then the model inputs of each network. groups: a bound of the groups of
+        channels in which the layers of S run.
         """
-        rows, columns, slack_h, slack_w, is_whole = 1, 1, 0, 0, False
-        down, across = 1, 1
-        if v is not None:
-            for tensor, local, whole in self._reads[v]:
-                if tensor == u and local:
-                    rows, columns, down, across, slack_h, slack_w = self._windows[v]
-                is_whole |= tensor == u and whole
-        rows, columns = -(-rows // down), -(-columns // across)
-        asked = {u: (max(1, rows), max(1, columns), max(slack[0], slack_h), max(slack[1], slack_w), is_whole)}
-        return self._bytes_held(asked, self._touched_by[u] if v is None else self._most_groups[v])
+        return self._bytes_held({u: asked}, groups)
 
     def _asked(self, group: Group) -> dict[int, Asked]:
         """Return what the layers of S need of each tensor of S and in(S): steps, slacks, and whether in full."""
-        nothing: Asked = (1, 1, 0, 0, False)
-        asked = dict.fromkeys(group, nothing)
+        asked = dict.fromkeys(group, NOTHING)
         for v in reversed(group):
-            height, width, *_ = self._tensors[0][v]
             rows, columns, _, _, is_whole = asked[v]
-            if is_whole:
-                rows, columns = height, width
-            stride_h, stride_w, down, across, more_h, more_w = self._windows[v]
-            rows, columns = -(-min(rows, height) * stride_h // down), -(-min(columns, width) * stride_w // across)
-            for u, local, whole in self._reads[v]:
-                a, b, c, d, e = asked.get(u, nothing)
-                if local:
-                    a, b, c, d = max(a, rows), max(b, columns), max(c, more_h), max(d, more_w)
-                asked[u] = (a, b, c, d, e or whole)
+            for u, (a, b, c, d, whole) in self.asked_by(v, self.whole_step(v) if is_whole else (rows, columns)):
+                e, f, g, h, other = asked.get(u, NOTHING)
+                asked[u] = (max(a, e), max(b, f), max(c, g), max(d, h), whole or other)
         return asked
+
+    def whole_step(self, u: int) -> Step:
+        """Return the rows and columns of a tensor."""
+        return self._tensors[0][u][:2]
+
+    def asked_by(self, v: int, step: Step) -> Iterator[tuple[int, Asked]]:
+        """Yield what a layer needs of each tensor that it reads if it makes so many rows and columns at a step."""
+        height, width, *_ = self._tensors[0][v]
+        stride_h, stride_w, down, across, more_h, more_w = self._windows[v]
+        rows, columns = -(-min(step[0], height) * stride_h // down), -(-min(step[1], width) * stride_w // across)
+        for u, local, whole in self._reads[v]:
+            yield (
+                u,
+                (max(1, rows), max(1, columns), max(0, more_h), max(0, more_w), whole)
+                if local
+                else (1, 1, 0, 0, whole),
+            )
 
     def _bytes_held(self, asked: dict[int, Asked], groups: int) -> int:
         return min([self._bytes_in_share(asked, tensors, groups) for tensors in self._tensors])

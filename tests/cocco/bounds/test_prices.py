@@ -17,6 +17,7 @@ from cocco.bounds import certificate
 from cocco.bounds.certificate import certify
 from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.crossings import crossings, tensors_of
+from cocco.bounds.parts.paths import Paths
 from cocco.bounds.parts.scopes import scopes_of
 from cocco.bounds.prices import partition_bound
 from cocco.bounds.prices.duals import Columns
@@ -27,7 +28,7 @@ from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
-from tests.helpers.random_problems import random_problem
+from tests.helpers.random_problems import is_joined, random_problem
 from tests.helpers.search_graphs import chain
 
 groups = st.lists(st.tuples(st.sets(st.integers(0, 4), min_size=1), st.integers(1, 50)), max_size=6)
@@ -120,13 +121,13 @@ def test_every_subgraph_lies_in_the_scope_of_its_first_layer(seed: int):
     costs = SubgraphCosts(problem)
     hulls, layers = Hulls(problem, costs), range(problem.size)
     for most in (1, 2, 8):
-        scopes = scopes_of(layers, hulls, most)
+        scopes = scopes_of(layers, hulls, Paths(problem, costs, hulls, layers), most)
         assert sorted(v for scope in scopes for v in scope.firsts) == list(layers)
-        scope_of = {v: set(scope.layers) for scope in scopes for v in scope.firsts}
         for size in range(1, min(5, problem.size) + 1):
             for group in combinations(layers, size):
-                if hulls.between(group).bit_count() == size and costs.may_fit(group):
-                    assert scope_of[group[0]].issuperset(group)
+                if hulls.between(group).bit_count() == size and costs.may_hold(group) and is_joined(problem, group):
+                    mine = [scope for scope in scopes if set(scope.layers).issuperset(group)]
+                    assert any(not set(group).isdisjoint(scope.firsts) for scope in mine)
 
 
 def test_single_layer_that_no_subgraph_may_hold_counts_in_the_proof():

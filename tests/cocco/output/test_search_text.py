@@ -8,7 +8,8 @@ import pytest
 
 import cocco
 from cocco.output.text.layout.numbers import counted_as
-from cocco.output.text.searches.search import BY_BYTES, explore_text, work_of
+from cocco.output.text.searches.search import BY_BYTES, explore_text, partition_text, work_of
+from simulator import Accelerator
 from tests.helpers.search_graphs import SPACE, chain
 
 
@@ -43,3 +44,15 @@ def test_a_size_is_never_less_than_the_best_by_nothing():
     assert BY_BYTES not in explore_text(found, networks)
     text = explore_text(replace(found, cost=found.cost * (1 + 1e-6)), networks)
     assert "-0.00 %" not in text and text.count(BY_BYTES) == 2
+
+
+def test_a_gap_says_how_much_is_proved_of_what_a_plan_can_influence():
+    """Half way from weights, inputs and outputs once to the cost; with energy there is no such floor."""
+    network = chain(4)
+    found = cocco.partition(network, Accelerator(shared_buffer=1024), metric="ema", method="greedy", keep="none")
+    once, cost = found.evaluation.compulsory_bytes, found.evaluation.ema_bytes
+    assert once < cost
+    halfway = replace(found, status="feasible", lower_bound=(once + cost) / 2, gap=0.25)
+    expected = "; the gap is 25.00 %, of what moves beyond weights, inputs and outputs once 50.0 % is proved\n"
+    assert expected in partition_text(halfway, [network])
+    assert "the gap is 25.00 %\n" in partition_text(replace(halfway, metric="energy"), [network])

@@ -135,7 +135,7 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     elif result.status == "optimal":
         bound = "  optimum         proved: the cost is equal to the lower bound"
     else:
-        gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %"
+        gap = "" if result.gap is None else f"; the gap is {100 * result.gap:.2f} %{_share_text(result, value)}"
         why = f" ({result.bounded_by})" if result.bounded_by else ""
         bound = f"  lower bound     {result.lower_bound:,.0f}{why}{gap}"
     bound += "\n" + second_text(result.second, 18) if result.second is not None else ""
@@ -169,6 +169,17 @@ def _quality(result: Result, networks: Sequence[Network]) -> str:
     found = [text for network in networks if (text := repeat_text(network))]
     lines += [f"  experts         {text}" for text in experts]
     return "\n".join([*lines, *(f"  repeats         {text}; equivalent layers are priced once" for text in found)])
+
+
+def _share_text(result: Result, value: float) -> str:
+    """Return how much is proved of the traffic that a plan can influence: all beyond what every plan moves once."""
+    if result.metric != "ema" or result.alpha is not None or result.lower_bound is None:
+        return ""
+    once = sum([weight * each.compulsory_bytes for weight, each in zip(result.weights, result.evaluations)])
+    if value <= once:
+        return ""
+    share = max(0.0, result.lower_bound - once) / (value - once)
+    return f", of what moves beyond weights, inputs and outputs once {100 * share:.1f} % is proved"
 
 
 def among_text(space: Sequence[str], accelerator: Accelerator, width: int) -> str:
