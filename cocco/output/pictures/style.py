@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.collections import PathCollection
@@ -66,8 +66,11 @@ def legend_below(axes: Axes, columns: int = 3, is_panel: bool = False) -> None:
     figure = axes.get_figure(root=True)
     assert isinstance(figure, Figure)
     handles, labels = axes.get_legend_handles_labels()
-    where, place = (axes, "best") if is_panel else (figure, "outside lower center")
-    legend = where.legend(handles, labels, loc=place, ncols=min(columns, len(labels)), fontsize=8, frameon=False)
+    how: dict[str, Any] = {"ncols": min(columns, len(labels)), "fontsize": 8, "frameon": False}
+    if is_panel:
+        legend = axes.legend(handles, labels, loc="best", **how)
+    else:
+        legend = figure.legend(handles, labels, loc="outside lower center", **how)
     for text in legend.get_texts():
         text.set_parse_math(False)  # a name may have dollar signs
     for handle in legend.legend_handles:

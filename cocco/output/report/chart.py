@@ -47,7 +47,7 @@ class Slider:
 
     alpha: float
     text: str
-    is_asked: bool = True  #: whether the question had this alpha
+    reset: str = "As asked"  #: what the button back to that alpha says
 
 
 @dataclass(frozen=True)

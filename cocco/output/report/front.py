@@ -205,7 +205,7 @@ def _front_slider(
     if limited or len(up) != 1 or across != "capacity" or up[0] not in METRICS or len(x) < 2:
         return None
     rise = float(max(y) - min(y))
-    return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0]), is_asked=False) if rise else None
+    return Slider(float(f"{(max(x) - min(x)) / rise:.1g}"), _worth(up[0]), "Where it began") if rise else None
 
 
 def _units(run: FrontRun) -> dict[str, Unit]:

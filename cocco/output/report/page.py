@@ -225,7 +225,7 @@ def drawing(heading: str, words: str) -> str:
         f'<section id="memories"><h2>{heading}</h2>'
         '<div id="slider" hidden><label for="alpha">What a byte of buffer is worth</label>'
         '<input type="range" id="alpha" min="-2" max="2" step="0.01" value="0">'
-        '<button type="button" id="reset">As asked</button><output id="said" for="alpha"></output></div>'
+        '<button type="button" id="reset"></button><output id="said" for="alpha"></output></div>'
         '<div class="chart" tabindex="0" role="group" aria-label="Memories: left and right arrow keys go from one to'
         ' the next, Enter shows its plan"></div><div id="tip" role="status" hidden></div>'
         f'<div class="legend"></div><p class="note">{escape(words)}</p>'

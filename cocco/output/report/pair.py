@@ -247,6 +247,8 @@ def html_of_pair(first: Explored, second: Explored, networks: tuple[Networks, Ne
     if len({(run.metric, run.count) for run in plain}) == 1:
         drawn, other = (run_chart(run, {}) for run in plain)
         drawn = replace(drawn, overlay=Overlay(names[1], other.x, other.y[0], other.star), title=names[0])
+        if len({run.alpha for run in plain}) > 1 and drawn.slider is not None:
+            drawn = replace(drawn, slider=replace(drawn.slider, reset=f"As {names[0]} asked"))
         words = f"Dots and the full line are {names[0]}, squares and the dashed line are {names[1]}."
         body.append(drawing("Their sizes", words))
     data = page_data(drawn, choices)

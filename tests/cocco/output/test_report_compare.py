@@ -40,9 +40,17 @@ def test_a_pair_says_what_differs_in_question_and_answer(runs: tuple[Path, Path]
     assert "space.shared_buffer.low" in page.texts and "samples" not in page.texts  # asked alike
     overlay = data["chart"]["overlay"]
     assert overlay["y"][overlay["star"]] == results[1]["totals"]["energy_pj"]
+    assert data["chart"]["slider"]["reset"] == "As asked"
     assert data["all"] and [len(choice["plans"][0]["time"]) for choice in data["choices"]] == [
         len(result["subgraphs"]) for result in results
     ]
+
+
+def test_of_two_alphas_the_button_says_whose_it_goes_back_to(runs: tuple[Path, Path], tmp_path: Path):
+    asked = ("vgg16", "--shared", "--alpha", 0.01, "--samples", 200, "--method", "ga", "--keep", "none")
+    assert cocco("explore", *asked, "-o", tmp_path / "other").returncode == 0
+    page = cocco("report", tmp_path / "other", runs[0]).stdout.strip()
+    assert '"reset":"As other asked"' in Path(page).read_text()
 
 
 def test_each_comparison_has_a_page_of_its_own(runs: tuple[Path, Path], tmp_path: Path):

@@ -311,7 +311,7 @@ function memories(chart, choose, follow) {
       draw();
       follow(chart.plan[best().pick] ?? null);
     };
-    if (!chart.slider.is_asked) document.getElementById("reset").textContent = "Where it began";
+    document.getElementById("reset").textContent = chart.slider.reset;
     input.addEventListener("input", move);
     document.getElementById("reset").addEventListener("click", () => { input.value = 0; move(); });
   }
