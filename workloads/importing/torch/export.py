@@ -61,7 +61,7 @@ def _without_stack_traces() -> Iterator[None]:
     """Keep torch, where its version can, from noting the lines of Python behind each node: a third of the time."""
     import torch
 
-    config = getattr(torch.fx, "config", None)
+    config: Any = getattr(torch.fx, "config", None)
     were_left_out = getattr(config, "do_not_emit_stack_traces", True)
     try:
         if not were_left_out:
