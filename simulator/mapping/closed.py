@@ -87,9 +87,9 @@ def layer_cycles(
     if layer.op == "attention":
         return sum(layer_cycles(each, samples, bands, tile, technology) for each in steps_of(layer))
     if layer.state is not None:  # so they do, and all numbers of a state are channels apart
-        state, plain = layer.channels * layer.state.size, {"op": "slice", "height": 1, "state": None, "bits": INT8}
+        row, state = replace(layer, op="slice", height=1, state=None, bits=INT8), layer.channels * layer.state.size
         turns = sum(
-            times * layer_cycles(replace(layer, channels=count, **plain), samples, bands, None, technology)
+            times * layer_cycles(replace(row, channels=count), samples, bands, None, technology)
             for count, times in ((state, STEPS), (layer.state.weights, 1))
             if count
         )
