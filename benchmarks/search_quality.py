@@ -27,7 +27,7 @@ Row = tuple[str, str, int, Settings]  # name, method, samples, settings
 
 def rows(is_ablation: bool) -> list[Row]:
     """Return the searches that are compared."""
-    ours, plain = Settings(), Settings.paper()
+    ours, paper = Settings(), Settings.paper()
     if is_ablation:
         return [
             ("ours", "ga", 10_000, ours),
@@ -37,11 +37,11 @@ def rows(is_ablation: bool) -> list[Row]:
             ("without annealing", "ga", 10_000, replace(ours, anneal=0.0)),
             ("without polish", "ga", 10_000, replace(ours, polish=0.0)),
             ("without retries", "ga", 10_000, replace(ours, retries=0)),
-            ("plain", "ga", 10_000, plain),
+            ("paper", "ga", 10_000, paper),
         ]
     found = [("greedy", "greedy", 1, ours), ("dp", "dp", 1, ours), ("idp 10,000", "idp", 10_000, ours)]
     for samples in (1_000, 10_000, 50_000):
-        found += [(f"plain {samples:,}", "ga", samples, plain), (f"ours {samples:,}", "ga", samples, ours)]
+        found += [(f"paper {samples:,}", "ga", samples, paper), (f"ours {samples:,}", "ga", samples, ours)]
     return found
 
 

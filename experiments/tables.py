@@ -76,22 +76,9 @@ def coexploration(kind: str) -> str:
     return markdown(["", *(TITLES[name] for name in _networks(table))], rows)
 
 
-def found_alone(kind: str) -> str:
-    """What the methods of Table 1 or 2 found before the final search, over the best of the table."""
-    table = reference(f"coexploration_{kind}")
-    chosen = table[~table["method"].str.startswith(FIXED)]
-    best = {name: min(chosen[chosen["network"] == name]["cost"]) for name in _networks(table)}
-    rows = []
-    for method in chosen["method"].unique():
-        over = [_one(chosen, network=name, method=method)["found_cost"] / best[name] - 1 for name in _networks(table)]
-        rows.append([method, *map(_percent, over)])
-    number = 1 if kind == "separate" else 2
-    return markdown([f"Table {number}, before the final search", *(TITLES[n] for n in _networks(table))], rows)
-
-
 def convergence() -> str:
     """Figure 12: cost above the best known at the end; samples until within 1 %, medians over the seeds."""
-    table = reference("convergence").query("space == 'shared' and network != 'nasnet'")
+    table = reference("convergence")
     rows = []
     for method in table["method"].unique():
         row = [method]
@@ -150,8 +137,6 @@ TABLES: tuple[Callable[[], str], ...] = (
     partition_quality,
     lambda: coexploration("separate"),
     lambda: coexploration("shared"),
-    lambda: found_alone("separate"),
-    lambda: found_alone("shared"),
     convergence,
     sample_cloud,
     alpha_sweep,
