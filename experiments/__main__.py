@@ -71,7 +71,7 @@ def listed() -> Iterator[str]:
                 star = "*" if each.name in SCRIPTS else " "
                 quick, full = map(command.time_of, each.seconds)
                 yield f" {star} {each.name:22} {quick:>7} {full:>7}  {each.question}"
-    yield "\nThe tables of the pages, printed in Markdown in a second."
+    yield "\nThe tables of the pages, how they get there, and what they say of each other."
     for module in _modules("experiments"):
         yield f"   {module.__name__.rpartition('.')[2]:22} {'':15}  {_purpose(module)}"
 

@@ -232,6 +232,7 @@ TABLES = (
     prefill_energy,
     decode_energy,
 )
+EXECUTED = (attention_traffic, beside_accelforge)  #: whose plans are executed, a minute each
 
 
 if __name__ == "__main__":

@@ -132,6 +132,22 @@ def cores_batch() -> str:
     return markdown(["cores, batch", *(TITLES[name] for name in _networks(table))], rows)
 
 
+def over_cores() -> str:
+    """Table 3 at batch 1, over cores: ours and the paper's."""
+    table = reference("cores_batch").query("batch == 1").sort_values("cores", kind="stable")
+    columns = {"energy_mj": ("energy, mJ", 2), "latency_ms": ("latency, ms", 2), "shared_kb": ("KB of a core", 0)}
+    rows = []
+    for network in _networks(table):
+        found, row = table[table["network"] == network], [TITLES[network]]
+        for column, (_, digits) in columns.items():
+            for values in (found[column], found[f"paper_{column}"]):
+                row.append(", ".join("n/a" if math.isnan(each) else f"{each:.{digits}f}" for each in values))
+        rows.append(row)
+    heads = [head for name, _ in columns.values() for head in (name, "the paper")]
+    cores = ", ".join(map(str, table["cores"].unique()))
+    return markdown([f"batch 1, cores {cores}", *heads], rows)
+
+
 TABLES: tuple[Callable[[], str], ...] = (
     fusion_depth,
     partition_quality,
@@ -141,6 +157,7 @@ TABLES: tuple[Callable[[], str], ...] = (
     sample_cloud,
     alpha_sweep,
     cores_batch,
+    over_cores,
 )  #: in the order of the page
 
 

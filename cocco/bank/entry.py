@@ -159,12 +159,18 @@ def question_name(question: Mapping[str, Any]) -> str:
 
 @lru_cache(maxsize=64)
 def network_name(network: Network) -> str:
-    """Return the name of a network: a hash of its layers, whatever it and they are called."""
+    """Return the name of a network: a hash of its layers, whatever it and they are called.
+
+    What is as by default is left out: a kind of layer that is new in a later version changes no name of the others.
+    """
     ids = {name: str(u) for name, u in network.index.items()}
 
     def said(item: Any) -> list[str]:
-        values = ((each.name, getattr(item, each.name)) for each in fields(item) if each.name != "name")
-        return [repr([ids[name] for name in value] if key == "inputs" else value) for key, value in values]
+        values = [(each.name, getattr(item, each.name), each.default) for each in fields(item) if each.name != "name"]
+        values = [
+            (key, [ids[name] for name in value] if key == "inputs" else value, unset) for key, value, unset in values
+        ]
+        return [f"{key}={value!r}" for key, value, unset in values if value != unset]
 
     return digest(json.dumps([said(each) for each in (*network.inputs, *network.layers)]))
 

@@ -59,11 +59,10 @@ def test_partitions_below_greedy():
     assert (ours["gap"] == 0).sum() == 6 and says("On all six networks where the enumeration finishes")
 
 
-def test_energies_of_randwire_over_alpha():
-    rows = by(reference("alpha_sweep"), "network", "alpha").loc["randwire_a"]
-    before, last = rows.loc[0.005], rows.loc[0.01]
-    assert last["shared_kb"] < before["shared_kb"]
-    assert says(f"its energy {100 * (last['energy_pj'] / before['energy_pj'] - 1):.1f} % higher")
+@pytest.mark.parametrize("name", FOUR)
+def test_memory_grows_and_energy_falls_with_alpha(name: str):
+    rows = by(reference("alpha_sweep"), "network", "alpha").loc[name]
+    assert rows["shared_kb"].is_monotonic_increasing and rows["energy_pj"].is_monotonic_decreasing
 
 
 def test_hypervolume_of_googlenet():
@@ -74,15 +73,6 @@ def test_hypervolume_of_googlenet():
 @pytest.fixture(scope="module")
 def cores() -> pandas.DataFrame:
     return by(reference("cores_batch"), "network", "cores", "batch")
-
-
-@pytest.mark.parametrize("name", FOUR)
-def test_one_row_of_cores_over_both_papers(name: str, cores: pandas.DataFrame):
-    rows = cores.loc[name].xs(1, level="batch")
-    energy, latency = (", ".join(f"{value:.2f}" for value in rows[each]) for each in ("energy_mj", "latency_ms"))
-    size = ", ".join(map(str, rows["shared_kb"]))
-    (line,) = [each for each in WORDS.split("| batch 1, cores 1, 2, 4 |")[1].split(" | |")[:6] if energy in each]
-    assert latency in line and size in line
 
 
 def test_energy_and_latency_over_cores(cores: pandas.DataFrame):
@@ -103,12 +93,15 @@ def test_energy_and_latency_over_cores(cores: pandas.DataFrame):
 
 
 def test_sizes_of_a_core_rise_only_where_the_page_says_so(cores: pandas.DataFrame):
-    """Three rises in the table, in this order: cores within a batch within a network."""
+    """Four rises in the table, in this order: cores within a batch within a network."""
     sizes = cores["shared_kb"].unstack("cores")
     rises = [(*row, few, many) for few, many in ((1, 2), (2, 4)) for row in sizes[sizes[few] < sizes[many]].index]
-    assert sorted(rises) == [("googlenet", 8, 2, 4), ("nasnet", 1, 2, 4), ("resnet50", 8, 1, 2)]
+    assert sorted(rises) == [
+        ("googlenet", 8, 2, 4), ("nasnet", 1, 2, 4), ("randwire_a", 8, 1, 2), ("resnet50", 8, 1, 2),
+    ]  # fmt: skip
     for name, batch, text in (("nasnet", 1, "KB on two cores to {} on four"), ("googlenet", 8, "to {}")):
         assert says(f"{sizes.loc[name, batch][2]:.0f} " + text.format(f"{sizes.loc[name, batch][4]:.0f}"))
+    assert says(f"{sizes.loc['randwire_a', 8][1]:.0f} on one core to {sizes.loc['randwire_a', 8][2]:.0f} on two")
     assert says(f"{sizes.loc['resnet50', 8][1]:.0f} on one core to {sizes.loc['resnet50', 8][2]:.0f} on two")
 
 
@@ -156,8 +149,8 @@ def test_kept_tensors_lower_the_cost():
     chosen = reference("kept_tensors").query("memory != 'given'")
     cost = chosen.pivot_table(index="network", columns="keep", values="cost")
     lower = (100 * (1 - cost["auto"] / cost["none"])).sort_values()
-    assert (lower.index[0], lower.index[-1]) == ("vgg16", "randwire_a")
-    assert says(f"falls by {lower.iloc[0]:.1f} % (VGG16) to {lower.iloc[-1]:.1f} % (RandWire-A)")
+    assert (lower.index[0], lower.index[-1]) == ("vgg16", "resnet152")
+    assert says(f"falls by {lower.iloc[0]:.1f} % (VGG16) to {lower.iloc[-1]:.1f} % (ResNet152)")
 
 
 def found(kind: str) -> pandas.DataFrame:
