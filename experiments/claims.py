@@ -15,7 +15,7 @@ import pandas
 from experiments.common.drawing import title
 from experiments.common.published import HEADLINE
 from experiments.paper.related.schedules import BASELINES
-from experiments.tables import markdown, reference
+from experiments.tables import FIXED, markdown, reference
 
 OURS = "Cocco"  #: of which "Cocco (paper)" and "Cocco (paper, 500)" are the paper's algorithm
 COLUMNS = [f"{order}_{method}_bytes" for order, method in BASELINES]
