@@ -45,7 +45,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EXPLORE, "--method", "exact", "--plain"), ["--plain not allowed with --method exact"]),
         ((*EXPLORE, "--method", "sa", "--setting", "elite=0"), ["--setting not allowed with --method sa", "paper"]),
         ((*EXPLORE, "--force"), ["--force needs -o"]),
-        ((*PARTITION, "--unsupported", "passthrough"), ["vgg16: takes no --unsupported", "ONNX"]),
+        ((*PARTITION, "--unsupported", "passthrough"), ["vgg16: takes no --unsupported", "imported models"]),
         ((*EXPLORE, "--minimize", "energy", "--limit", "ema=1GB", "--addresses"), ["--addresses", "--minimize"]),
         (("show", "resnet5"), ["'resnet5'", "did you mean 'resnet50'"]),
         (("show", ""), ["unknown network"]),

@@ -10,6 +10,7 @@ import pytest
 import cocco
 import workloads
 from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candidate, Ranges
+from cocco.effort import budgets
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
@@ -74,7 +75,7 @@ def test_a_budget_that_does_not_suffice_leaves_sizes_open(monkeypatch):
     network = workloads.load("vgg16")
     full = cocco.explore(network, space=SPACE, samples=500).ranges
     for budget in ("SIZES_TOTAL", "SIZES_REST"):
-        monkeypatch.setattr(other_sizes, budget, 0)
+        monkeypatch.setattr(budgets, budget, 0)
     none = cocco.explore(network, space=SPACE, samples=500).ranges
     assert full is not None and none is not None
     assert not full.of_kind("open", 0.03) and none.of_kind("open", 0.03)
@@ -171,7 +172,7 @@ def test_a_size_that_is_not_solved_takes_the_plan_of_a_smaller_one(monkeypatch):
     network, space = workloads.load("vgg16"), cocco.SharedBuffer(896 * KiB, 3072 * KiB, 128 * KiB)
     solved = cocco.explore(network, space=space, samples=500).ranges
     assert solved is not None and all(each.plans is not None for each in solved.candidates)
-    monkeypatch.setattr(other_sizes, "SIZES_REST", 0)
+    monkeypatch.setattr(budgets, "SIZES_REST", 0)
     ranges = cocco.explore(network, space=space, samples=500).ranges
     assert ranges is not None
     carried = [each for each in ranges.candidates if each.cost is not None and each.bound < each.cost * (1 - 1e-9)]

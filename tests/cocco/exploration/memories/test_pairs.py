@@ -8,7 +8,7 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration.memories import ranges
+from cocco.effort import budgets
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
 from tests.helpers.small_spaces import question_of, small_space, values_by_memory
@@ -78,7 +78,7 @@ def test_each_pair_on_the_line_takes_what_an_exploration_of_it_alone_finds(keep:
 def test_a_budget_of_nothing_solves_no_pair_for_the_line(monkeypatch: pytest.MonkeyPatch):
     network = workloads.load("vgg16")
     full = cocco.explore(network, space=SPACE, alpha=0.002).ranges
-    monkeypatch.setattr(ranges, "PAIRS_TOTAL", 0)
+    monkeypatch.setattr(budgets, "PAIRS_TOTAL", 0)
     none = cocco.explore(network, space=SPACE, alpha=0.002).ranges
     assert full is not None and none is not None
     assert len(line_of(none)) < len(line_of(full))
