@@ -9,8 +9,8 @@ import pytest
 
 import cocco
 import workloads
-from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candidate, Ranges
 from cocco.effort import budgets
+from cocco.exploration.answers.ranges import LISTED, MARGINS, RANGE_KINDS, Candidate, Ranges
 from cocco.exploration.memories import ranges as other_sizes
 from cocco.problem.names import Keep
 from simulator import Accelerator, KiB, evaluate
