@@ -39,7 +39,7 @@ def random_scans(seed: int) -> Network:
             source = b.layernorm(f"norm{i}", source)
         if rng.random() < 0.4:
             source = b.conv(f"mix{i}", source, rng.choice((3, 8)), (3, 1), padding=(2, 0, 0, 0))
-        made = b.fc(f"in{i}", source, rng.choice((2, 6, 8)))
+        made = b.fc(f"in{i}", source, rng.choice((2, 6, 8, 17, 40)))
 
         def make(name: str, width: int, made: str = made) -> str:
             return b.fc(name, made, width) if rng.random() < 0.3 else b.input(name, b.shape(made)[0], 1, width)

@@ -61,6 +61,22 @@ def state_of(layer: Layer) -> tuple[int, int]:
     return (0, 0) if layer.state is None else (layer.state.size, layer.state.weights)
 
 
+def apiece(layer: Layer) -> int:
+    """Return how many weights of a scan each channel has of its own, 0 where heads of channels share them."""
+    size, weights = state_of(layer)
+    return weights // layer.channels if weights in (layer.channels, layer.channels * size) else 0
+
+
+def of_own_channels(network: Network, v: int) -> set[int]:
+    """Return the operands of a scan of which a channel needs one number: those before the first with other numbers."""
+    layer, ids, found = network.layers[v], network.operands[v], set[int]()
+    for u in ids[:-2]:
+        if network.tensors[u].channels != layer.channels or u in ids[-2:]:
+            break
+        found.add(u)
+    return found
+
+
 def is_depthwise(layer: Layer) -> bool:
     """Return whether each output channel depends on a single input channel: no sum over channels."""
     if layer.op in WEIGHTED:

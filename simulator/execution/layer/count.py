@@ -108,7 +108,7 @@ def count_on_chip(
     elif layer.op == "attention":
         count_attention(network, v, chip, plan, batch, on_chip, there)
     elif layer.op == "scan":
-        count_scan(network, v, chip, batch, on_chip)
+        count_scan(network, v, chip, plan, batch, on_chip)
     elif plan.order in DENSE:
         if layer.op == "recurrent":  # the row before
             chip.activations.hold("state", batch * chip.rounded(layer.channels, output_bits(layer)))

@@ -105,7 +105,7 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: t
     elif problem.layer.op == "attention":
         run_attention(problem, chip, plan, output)
     elif problem.layer.op == "scan":
-        run_scan(problem, chip, output)
+        run_scan(problem, chip, plan, output)
     elif problem.layer.op == "matmul":
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:

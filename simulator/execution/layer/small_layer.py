@@ -187,7 +187,7 @@ class _Shrinking:
         return network, self.plan._replace(chunk=made, slice=block, inner=made)
 
     def scan(self) -> tuple[Network, LayerPlan]:
-        """Fewer rows; the state and all channels stay."""
+        """Fewer rows; the state, all channels and their blocks stay."""
         height, channels = self._outputs()[0], [t.channels for t in self.tensors]
         shapes = [(height, 1, each) for each in channels]
         fields = {"channels": self.layer.channels, "in_channels": sum(channels), "state": self.layer.state}

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Set
 from itertools import groupby, product
 
 from simulator.execution.count.layer_facts import (
+    apiece,
     bits_of,
     has_weights,
+    of_own_channels,
     output_bits,
-    position_bytes,
     row_bytes,
     size_bytes,
     tensor_of,
@@ -117,18 +118,25 @@ def joined_steps(
             yield meter.step(area * len(channels))
 
 
-def scan_steps(network: Network, v: int, meter: Meter, batch: int, on_chip: Set[int]) -> Iterator[Step]:
-    """Samples, one after the other, and rows; the weights stay for all of them."""
+def scan_steps(
+    network: Network, v: int, meter: Meter, plan: LayerPlan, batch: int, on_chip: Set[int]
+) -> Iterator[Step]:
+    """CT: channels with their weights; samples, one after the other; rows."""
     layer, coming = network.layers[v], [u for u in dict.fromkeys(network.operands[v]) if u not in on_chip]
-    meter.load_weights(weight_bytes(network, v))
-    meter.stay()
-    for _ in range(batch * layer.height):
-        for u in coming:
-            meter.load_input(position_bytes(network, u))
-            meter.activations.hold(f"row {u}", meter.rounded(network.tensors[u].channels, bits_of(network, u)))
-        meter.hold_results(meter.rounded(layer.channels, output_bits(layer)))
-        meter.store(0, position_bytes(network, v))
-        yield meter.step(layer.channels)
+    own, results = of_own_channels(network, v), output_bits(layer)
+    for channels in cuts(layer.channels, plan.apart):
+        if apiece(layer):
+            meter.load_weights(row_bytes(len(channels) * apiece(layer), layer.bits.weights))
+        elif channels.start == 0:
+            meter.load_weights(weight_bytes(network, v))
+        for _ in range(batch * layer.height):
+            for u in coming:
+                count, bits = len(channels) if u in own else network.tensors[u].channels, bits_of(network, u)
+                meter.load_input(row_bytes(count, bits))
+                meter.activations.hold(f"row {u}", meter.rounded(count, bits))
+            meter.hold_results(meter.rounded(len(channels), results))
+            meter.store(0, row_bytes(len(channels), results))
+            yield meter.step(len(channels))
 
 
 def passes_steps(

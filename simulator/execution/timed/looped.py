@@ -183,7 +183,7 @@ def layer_steps(
     elif layer.op == "attention":
         yield from attention_steps(network, v, meter, plan, batch, on_chip, there)
     elif layer.op == "scan":
-        yield from scan_steps(network, v, meter, batch, on_chip)
+        yield from scan_steps(network, v, meter, plan, batch, on_chip)
     elif plan.order in DENSE:
         found = list(runs_of(network, v, meter, plan, batch, on_chip, there, kind, following))
         most = max(len(Dense(run, meter).slices) for run, _ in found)

@@ -24,6 +24,7 @@ from simulator.model.layer.groups import (
     joined,
     joined_bytes,
     joined_traffic,
+    joined_weights,
     running_sums,
     two_passes,
 )
@@ -39,6 +40,7 @@ from simulator.model.layer.loop_layer import (
     LoopLayer,
     inputs_of,
     results_of,
+    round_up,
 )
 from simulator.model.layer.orders import (
     CT,
@@ -175,9 +177,12 @@ def _plans_of_tile(at: Place) -> None:
 
 
 def _joined_plans(at: Place) -> None:
-    """Offer both orders of element-wise layers with the most channels at once that fit, or all where they mix."""
+    """Offer both orders of element-wise layers with the most channels at once that fit, or all where they mix.
+
+    A scan in blocks of channels runs each through all rows, so only CT has them.
+    """
     layer, grid = at.layer, at.grid
-    step = layer.at_most if layer.kind == JOIN else layer.outputs
+    step = layer.at_most if layer.kind == JOIN else round_up(layer, layer.outputs)
     reads = layer.loaded * grid.union + broadcast_bytes(layer)
     if may_win(at, 0, reads, joined_traffic(layer, grid, ceil_div(layer.outputs, step)), 0):
         _joined_plan(at, CT, step)
@@ -188,10 +193,10 @@ def _joined_plan(at: Place, order: str, step: int) -> None:
     layer = at.layer
     while step > 0:
         channels = min(step, layer.outputs)
-        if holds(at.room, joined_bytes(layer, at.grid, order, channels), layer.weights):
+        if holds(at.room, joined_bytes(layer, at.grid, order, channels), joined_weights(layer, channels)):
             offer(at, at.grid.modes[0], joined(layer, at.grid, order, channels))
             return
-        step = step - layer.word if layer.kind == JOIN else 0
+        step = step - layer.word if layer.kind == JOIN or (layer.state and order == CT) else 0
 
 
 def _norm_plans(at: Place) -> None:

@@ -46,29 +46,43 @@ def apart_weights(layer: LoopLayer, step: int) -> int:
 
 
 def joined(layer: LoopLayer, grid: Grid, order: str, step: int) -> LoopPlan:
-    """Return one of the two orders of element-wise layers, or of a scan, whose rows are tiles and whose weights stay.
+    """Return one of the two orders of element-wise layers, or of a scan, whose rows are tiles.
 
-    CT, channels; tiles: these channels of a broadcast operand stay; a single channel is read for each step. TC, tiles;
-    channels: broadcast operands stay in full, and everything is read once.
+    CT, channels; tiles: these channels of a broadcast operand stay; a single channel is read for each step, and so is
+    what all channels of a scan share. TC, tiles; channels: broadcast operands stay in full, and everything is read
+    once; of a scan, all channels.
     """
     steps, size, passing = ceil_div(layer.outputs, step), 0, layer.passing
     for i in range(layer.producer_count):
-        times = steps if order == CT and passing[i] < layer.outputs else 1
+        times = joined_steps(layer, i, steps) if order == CT else 1
         size += row_bytes(passing[i], layer.producer_bits[i]) * times
     reads = size * grid.union + broadcast_bytes(layer)
-    traffic, updates = joined_traffic(layer, grid, steps), weight_updates(layer, grid, 1)
+    traffic = joined_traffic(layer, grid, steps)
+    updates = weight_updates(layer, grid, 1) * (1 if layer.apiece else steps)
     moved = Moved(layer.weights, reads, traffic, updates, 0, 0)
-    held = joined_bytes(layer, grid, order, step)
-    return plan_of(layer, order, grid.modes[0].name, grid, equal_loops(step, 1, 0), held, layer.weights, moved)
+    held, weights = joined_bytes(layer, grid, order, step), joined_weights(layer, step)
+    return plan_of(layer, order, grid.modes[0].name, grid, equal_loops(step, 1, 0), held, weights, moved)
+
+
+def joined_steps(layer: LoopLayer, producer: int, steps: int) -> int:
+    """Return how often a producer is read in so many steps of channels: once if each takes channels of its own."""
+    if layer.state:
+        return 1 if producer < layer.cut else steps
+    return 1 if layer.producers[producer] == layer.outputs else steps
+
+
+def joined_weights(layer: LoopLayer, step: int) -> int:
+    """Return the bytes of the weights of this many channels of a scan; of all, if heads share them."""
+    return row_bytes(min(step, layer.outputs) * layer.apiece, layer.bits.weights) if layer.apiece else layer.weights
 
 
 def joined_bytes(layer: LoopLayer, grid: Grid, order: str, step: int) -> int:
     """Return the bytes on chip for this many channels: of a tile, of operands that are broadcast, and of a state."""
-    words, kept, passing = 0, state_bytes(layer), layer.passing
+    words, kept, passing = 0, state_bytes(layer, step), layer.passing
     if not layer.stays.output:
         words = results_of(layer, min(step, layer.outputs))
     for i in range(layer.producer_count):
-        channels = passing[i] if layer.state else min(step, passing[i])
+        channels = passing[i] if layer.state and i >= layer.cut else min(step, passing[i])
         words += row_bytes(round_up(layer, channels), layer.producer_bits[i])
     for i in range(layer.broadcast_count):
         each = layer.broadcast[i]
@@ -77,16 +91,16 @@ def joined_bytes(layer: LoopLayer, grid: Grid, order: str, step: int) -> int:
     return grid.area * words + kept
 
 
-def state_bytes(layer: LoopLayer) -> int:
-    """Return the bytes of the state that a scan carries from row to row, as sums: some for each channel."""
-    return layer.state * round_up(layer, layer.outputs) * layer.bits.sum_bytes
+def state_bytes(layer: LoopLayer, step: int) -> int:
+    """Return the bytes of the state that these channels of a scan carry from row to row, as sums."""
+    return layer.state * round_up(layer, min(step, layer.outputs)) * layer.bits.sum_bytes
 
 
 def joined_traffic(layer: LoopLayer, grid: Grid, steps: int) -> int:
     """Return the operand bytes that the tiles of a sample read from the buffer; a single channel again in each step."""
     height, width, total = layer.rows.windows, layer.columns.windows, 0
     for i in range(layer.producer_count):
-        times = 1 if layer.producers[i] == layer.outputs else steps
+        times = joined_steps(layer, i, steps)
         total += height * width * row_bytes(layer.producers[i], layer.producer_bits[i]) * times
     for i in range(layer.whole_count):
         each = layer.whole[i]

@@ -140,7 +140,8 @@ def _smallest(layer: LoopLayer, tiles: Tiles) -> list[tuple[int, int]]:
 def _joined(layer: LoopLayer, grid: Grid) -> Iterator[Need]:
     """CT with the fewest channels tried, or with all where they mix."""
     step = (layer.at_most - 1) % layer.word + 1 if layer.kind == "join" else layer.outputs
-    yield Need(groups.joined_bytes(layer, grid, orders.CT, min(step, layer.outputs)), layer.weights)
+    step = min(layer.word if layer.state else step, layer.outputs)
+    yield Need(groups.joined_bytes(layer, grid, orders.CT, step), groups.joined_weights(layer, step))
 
 
 def _norm(layer: LoopLayer, grid: Grid) -> Iterator[Need]:

@@ -175,6 +175,8 @@ cdef struct LoopLayer:
     i64 result_bits
     Chain* chain        # of a chain
     i64 state
+    i64 cut
+    i64 apiece
     i64 loaded
     i64 most_bits
     i64 broadcast_count

@@ -181,6 +181,8 @@ class _Fields(NamedTuple):
     epilogue: Epilogue = NO_EPILOGUE  #: of a dense layer; bits.output and stays are then those of the last layer
     chain: Any = None  #: of a chain of layers: simulator.model.nests.chain.Chain
     state: int = 0  #: numbers for each output channel that go from row to row: of a scan
+    cut: int = 0  #: producers of a scan, the first, of which a block of channels needs no other channels
+    apiece: int = 0  #: weights of a scan for each channel; 0 if heads share them
 
 
 class LoopLayer(_Fields):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import accumulate
+from itertools import accumulate, takewhile
 
 from simulator.model.kept import Kept
 from simulator.model.layer.axes import Axis, Met, in_flight, meet
@@ -114,8 +114,27 @@ def loop_layer(
         keys=layer.keys,
         epilogue=epilogue,
         state=0 if layer.state is None else layer.state.size,
+        cut=_cut(network, v),
+        apiece=_apiece(layer),
         sight=_sight(layer),
     )
+
+
+def _cut(network: Network, v: int) -> int:
+    """Return how many operands of a scan, the first, have a number for each channel, and are not b or c as well."""
+    layer, operands = network.layers[v], network.operands[v]
+    if layer.op != "scan":
+        return 0
+    own = (network.tensors[u].channels == layer.channels and u not in operands[-2:] for u in dict.fromkeys(operands))
+    return sum(takewhile(bool, own))
+
+
+def _apiece(layer: Layer) -> int:
+    """Return how many weights of a scan belong to each channel, 0 if heads share them."""
+    state = layer.state
+    if state is None or state.weights not in (layer.channels, layer.channels * state.size):
+        return 0
+    return state.weights // layer.channels
 
 
 def _sight(layer: Layer) -> Sight:

@@ -108,7 +108,7 @@ def _output_bytes(layer: LoopLayer, plan: LoopPlan) -> int:
     if plan.order == "TCC":
         return cells * results_of(layer, layer.word)
     if layer.kind in ("join", "mixed", "norm"):
-        return cells * results_of(layer, min(plan.apart, layer.outputs)) + state_bytes(layer)
+        return cells * results_of(layer, min(plan.apart, layer.outputs)) + state_bytes(layer, plan.apart)
     if plan.order in ("TKC", "BC"):
         return cells * round_up(layer, plan.chunk) * layer.bits.sum_bytes
     return cells * results_at_once(layer, plan.chunk)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from simulator.integers import row_bytes
 from simulator.model.layer.axes import meet
+from simulator.model.layer.groups import joined_steps, joined_weights
 from simulator.model.layer.loop_layer import LoopLayer, Map, results_of, round_up
 from simulator.model.layer.orders import LoopPlan
 from simulator.timing.layer.nest import Moves, Nest, Sizes, Term
@@ -38,12 +39,16 @@ def channels_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
 
 
 def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
-    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers and scans, with broadcast operands."""
+    """CT (channels; tiles) or TC (tiles; channels) of element-wise layers and scans, with broadcast operands.
+
+    A scan has the samples inside of the channels, which share their weights.
+    """
     steps = pieces(layer.outputs, plan.apart)
     rows, columns = tiles_pass(layer.rows, plan.tile[0]), tiles_pass(layer.columns, plan.tile[1])
     samples = layer.repeat * layer.batch
     lengths = {"repeat": samples, "steps": len(steps), "rows": len(rows.met), "columns": len(columns.met)}
     names = ("repeat", "rows", "columns", "steps") if plan.order == "TC" else ("repeat", "steps", "rows", "columns")
+    names = ("steps", "repeat", "rows", "columns") if layer.state else names
     nest = Nest({name: lengths[name] for name in names})
     tiles: dict[str, Sizes] = {"rows": rows.outputs, "columns": columns.outputs}
     made, outputs, rooms = (
@@ -55,7 +60,10 @@ def joined_moves(layer: LoopLayer, plan: LoopPlan) -> Moves:
         )
     )
     inputs, ahead = (_operands(layer, plan.order, nest, tiles, steps, word) for word in (1, layer.word))
-    weights = [nest.term(dict.fromkeys(names, "first"), layer.weights)] if layer.weights else []
+    start: dict[str, Sizes] = dict.fromkeys(names, "first")
+    weights = [nest.term(start, layer.weights)] if layer.weights else []
+    if layer.apiece:
+        weights = [nest.term(start | {"steps": [joined_weights(layer, each) for each in steps]})]
     return Moves(nest, inputs, weights, [outputs], [made], ahead, [rooms])
 
 
@@ -92,7 +100,8 @@ def _operands(
 ) -> list[Term]:
     """Return what is loaded of each operand, in whole words of channels: tile by tile, or whole before the tiles.
 
-    An operand with a single channel serves all steps: it stays (in TC, or if broadcast over the map) or comes again.
+    An operand with a single channel serves all steps, as do those that channels of a scan share: it stays (in TC, or
+    if broadcast over the map) or comes again.
     """
     start: dict[str, Sizes] = dict.fromkeys(tiles, "first")
     once: dict[str, Sizes] = {"steps": "first"} if order == "TC" else {}
@@ -101,8 +110,8 @@ def _operands(
         return row_bytes(-(-channels // word) * word, bits)
 
     found = []
-    for channels, bits in zip(layer.passing, layer.producer_bits):
-        if channels == layer.outputs:
+    for i, (channels, bits) in enumerate(zip(layer.passing, layer.producer_bits)):
+        if channels and joined_steps(layer, i, 2) == 1:
             found.append(nest.term(tiles | {"steps": [sized(each, bits) for each in steps]}))
         elif channels:
             found.append(nest.term(tiles | once, sized(channels, bits)))

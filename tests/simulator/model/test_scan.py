@@ -75,7 +75,34 @@ def test_loops_by_hand():
     assert plan.totals[:3] == (96, 6 * 56, 6 * 24)
     assert plan.totals.global_buffer_bytes == 2 * 6 * 56 + 2 * 6 * 24 + 2 * 5 * 4 * 96
     assert plan.totals.weight_buffer_bytes == 96 + 6 * 96
-    assert [tuple(each) for each in needs(layer)] == [(plan.activation_bytes, 96)]
+
+
+def test_blocks_of_channels_by_hand():
+    """A state of 384 bytes in 200: 8 of 24 channels at a time, with 8 of u and step, all of b and c, and 32 weights.
+
+    Each of the three blocks reads b and c of all rows (4 and 4 bytes); all else crosses once, as in one block.
+    """
+    layer = loop_layer(mamba(), 0)
+    assert [tuple(each) for each in needs(layer)] == [(5 * 8 + 4 * 32, 32)]
+    goal = Goal("ema", 1.0, 0.0, 0.0)
+    assert cheapest_plan(layer, Room(199, None), goal) is None
+    plan = cheapest_plan(layer, Room(200, None), goal)
+    assert plan is not None and (plan.order, plan.tile, plan.apart) == ("CT", (1, 1), 8)
+    assert (plan.activation_bytes, plan.weight_bytes) == (168, 32)
+    assert plan.totals[:3] == (96, 6 * (24 + 24) + 3 * 6 * (4 + 4), 6 * 24)
+    assert plan.totals.global_buffer_bytes == 2 * (288 + 144) + 2 * 6 * 24 + 2 * 5 * 4 * 96
+    assert plan.totals.weight_buffer_bytes == 96 + 6 * 96
+    run_as_claimed(mamba(), plan, 1, COUNTS)
+    wider = cheapest_plan(layer, Room(384, None), goal)
+    assert wider is not None and (wider.apart, wider.totals.ema_input_bytes) == (16, 288 + 2 * 48)
+
+
+def test_weights_of_heads_stay_for_all_blocks():
+    """Three heads share a weight each: all three are held and come once, and each block reads them in each row."""
+    plan = cheapest_plan(loop_layer(mamba(weights=3), 0), Room(171, None), Goal("ema", 1.0, 0.0, 0.0))
+    assert plan is not None and (plan.apart, plan.weight_bytes, plan.totals.ema_weight_bytes) == (8, 3, 3)
+    assert plan.totals.weight_buffer_bytes == 3 + 3 * 6 * 3
+    run_as_claimed(mamba(weights=3), plan, 1, COUNTS)
 
 
 def attended(problem: Problem) -> np.ndarray:
@@ -125,7 +152,7 @@ def test_a_plan_is_found_where_a_need_is_met_and_nowhere_else():
                 assert (plan is not None) == can_run(layer, room), (seed, room)
 
 
-@pytest.mark.parametrize("lie", [{"tile": (2, 1)}, {"apart": 16}])
+@pytest.mark.parametrize("lie", [{"tile": (2, 1)}, {"order": "TC", "apart": 16}])
 def test_loops_that_do_not_wait_for_the_state_are_refused(lie):
     with pytest.raises(Miss, match="reads the state that the row before leaves"):
         count_layer(mamba(), 0, PLAN._replace(**lie))
@@ -134,14 +161,18 @@ def test_loops_that_do_not_wait_for_the_state_are_refused(lie):
 
 
 def test_without_room_for_the_state_or_the_weights_the_loops_miss():
-    assert run_layer(mamba(), 0, PLAN, (472, 96)).activation_bytes == 472
-    for rooms in ((471, 96), (472, 95)):
-        with pytest.raises(Miss):
-            run_layer(mamba(), 0, PLAN, rooms)
+    for plan, activation, weights in ((PLAN, 472, 96), (PLAN._replace(apart=8), 168, 32)):
+        assert run_layer(mamba(), 0, plan, (activation, weights)).activation_bytes == activation
+        for rooms in ((activation - 1, weights), (activation, weights - 1)):
+            with pytest.raises(Miss):
+                run_layer(mamba(), 0, plan, rooms)
 
 
-def check_scans(seed: int) -> tuple[bool, bool]:
-    """Plan a sequence in a small memory and execute the plan; return whether it ran, and whether anything was held."""
+def check_scans(seed: int) -> tuple[bool, bool, bool]:
+    """Plan a sequence in a small memory and execute the plan.
+
+    Returns whether it ran, whether anything was held, and whether a scan ran in blocks of channels.
+    """
     rng, network = random.Random(seed), random_scans(seed)
     size, metric = int(2 ** rng.uniform(8, 12)), rng.choice(("ema", "energy", "latency-sum"))
     chip = Accelerator(shared_buffer=size, batch=rng.choice((1, 1, 2, 3)))
@@ -153,22 +184,25 @@ def check_scans(seed: int) -> tuple[bool, bool]:
     assert (found.cost, found.plans) == (again.cost, again.plans), seed
     assert_same_prices(on_hardware(network, chip, metric=metric))
     if not found.plans:
-        return False, False
+        return False, False, False
     verified = verify(network, found.plan, chip)
     assert verified.verified, (seed, [each for each in verified.checks if each.status == "different"])
     assert found.lower_bound is None or found.lower_bound <= found.cost
-    return True, len(found.plan) < len(network.layers)
+    channels = {layer.name: layer.channels for layer in network.layers if layer.op == "scan"}
+    loops = [(price.layers[0], price.loops) for price in found.evaluation.subgraphs]
+    blocks = [plan is not None and plan.apart < channels.get(name, 0) for name, plan in loops]
+    return True, len(found.plan) < len(network.layers), any(blocks)
 
 
 def test_sequences_run_as_planned_and_both_engines_agree():
     counts = [check_scans(seed) for seed in range(25)]
-    assert sum(ran for ran, _ in counts) > 15 and sum(held for _, held in counts) > 8
+    assert all(sum(each) > least for each, least in zip(zip(*counts), (15, 8, 3)))
 
 
 @pytest.mark.slow
 def test_many_sequences_run_as_planned_and_both_engines_agree():
     counts = [check_scans(seed) for seed in range(1_000, 1_300)]
-    assert sum(ran for ran, _ in counts) > 180 and sum(held for _, held in counts) > 100
+    assert all(sum(each) > least for each, least in zip(zip(*counts), (180, 100, 30)))
 
 
 @pytest.mark.parametrize("seed", first_of(range(200, 240), 4))

@@ -83,7 +83,7 @@ cdef class LoopLayers:
         into.part.room, into.part.outputs, into.part.reduction = layer.part[:3]
         into.outputs, into.weights, into.unmet_bytes, into.batch = layer.outputs, layer.weights, layer.unmet_bytes, layer.batch
         into.repeat, into.word, into.at_most, into.keys = layer.repeat, layer.word, layer.at_most, layer.keys
-        into.state = layer.state
+        into.state, into.cut, into.apiece = layer.state, layer.cut, layer.apiece
         into.stays.second_count, into.stays.output = layer.stays.second_count, layer.stays.output
         into.stays.is_written, into.stays.arriving_bytes = layer.stays.is_written, layer.stays.arriving_bytes
         for i in range(into.stays.second_count):
@@ -205,6 +205,7 @@ def _most_moved(layer):
     weights = layer.weights
     if layer.kind not in ("join", "mixed", "norm", "copy"):  # chunks and slices of them, rounded up
         weights += (part.outputs + word) * (part.reduction + word) * rows.taps * columns.taps * layer.bits.used
+    weights *= passes if layer.state else 1
     moved = size * passes + outputs * (cuts * layer.outputs + weights) + weights * part.outputs
     if layer.kind == "attention":
         sums = 16 * layer.bits.sum_bytes * (part.outputs + word + 4)

@@ -72,10 +72,10 @@ def check_plan(plan: LayerPlan, layer: Layer) -> None:
         raise Miss(f"a loop of no steps: {plan}")
     if plan.order in DENSE and plan.apart > 1:
         raise Miss(f"{plan.apart} groups at once: they run one after the other")
-    if layer.op == "scan" and (plan.tile != (1, 1) or plan.apart < layer.channels):
+    if layer.op == "scan" and (plan.tile != (1, 1) or (plan.order == "TC" and plan.apart < layer.channels)):
         raise Miss(
             f"layer {layer.name!r} reads the state that the row before leaves: tiles of {plan.tile} and "
-            f"{plan.apart} channels at once do not wait"
+            f"{plan.apart} channels at once in the order {plan.order} do not wait"
         )
     if layer.op == "recurrent" and (plan.order not in ("TK", "TP") or plan.tile != (1, 1)):
         raise Miss(

@@ -31,7 +31,8 @@ def estimate_work(network: Network, v: int, plan: LayerPlan, batch: int, word: i
         products = batch * operations(network, v, elements(layer)) // PRODUCTS
         return moved + heads * tiles * (STEP * blocks + met // 8) + products
     if layer.op == "scan":
-        return moved + 2 * batch * (layer.height * STEP + operations(network, v, elements(layer)) // ELEMENTS)
+        steps = layer.height * -(-layer.channels // plan.apart)
+        return moved + 2 * batch * (steps * STEP + operations(network, v, elements(layer)) // ELEMENTS)
     if layer.op in ELEMENTWISE_OPS:
         steps = tiles * -(-layer.channels // plan.apart)
         return moved + batch * steps * (STEP + PIECE * len(ids)) + batch * size_bytes(network, v) * len(ids) // ELEMENTS

@@ -1,28 +1,37 @@
-"""Counts a scan: row after row of each sample, with a state that stays until the last one."""
+"""Counts a scan: blocks of channels, each row after row of each sample, with a state that stays until the last one."""
 
 from __future__ import annotations
 
 from collections.abc import Set
 
-from simulator.execution.count.layer_facts import bits_of, output_bits, position_bytes, state_of, weight_bytes
+from simulator.execution.count import layer_facts as facts
 from simulator.execution.layer.common.chip import Chip
+from simulator.execution.layer.common.plan import LayerPlan, pieces
 from simulator.execution.layer.counted.apart import sum_bytes
 from workloads.network.network import Network
 
 
-def count_scan(network: Network, v: int, chip: Chip, batch: int, on_chip: Set[int]) -> None:
-    """Count samples, one after the other, and rows; the weights stay for all of them."""
-    layer, weights = network.layers[v], weight_bytes(network, v)
-    size, rows = state_of(layer)[0] * sum_bytes(layer), batch * layer.height
-    chip.weights.hold("weights", weights)
-    chip.load_weights(weights)
-    chip.weight_buffer += rows * weights
-    chip.activations.hold("state", size * chip.rounded(layer.channels))
-    chip.copy(2 * (rows - batch) * size * layer.channels)  # the first row of a sample reads none, the last leaves none
-    for u in dict.fromkeys(network.operands[v]):
-        chip.global_buffer += rows * position_bytes(network, u)
-        if u not in on_chip:
-            chip.load_input(rows * position_bytes(network, u))
-            chip.activations.hold(f"row {u}", chip.rounded(network.tensors[u].channels, bits_of(network, u)))
-    chip.hold_results(chip.rounded(layer.channels, output_bits(layer)))
-    chip.store(rows * layer.channels, rows * position_bytes(network, v))
+def count_scan(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
+    """Count blocks of channels, with their weights; samples, one after the other; rows."""
+    layer, own, rows = network.layers[v], facts.of_own_channels(network, v), batch * network.layers[v].height
+    size, each_own, weights = facts.state_of(layer)[0] * sum_bytes(layer), facts.apiece(layer), 0
+    if not each_own:  # heads share them, and they stay
+        weights = facts.weight_bytes(network, v)
+        chip.weights.hold("weights", weights)
+        chip.load_weights(weights)
+    for channels, times in pieces(layer.channels, plan.apart):
+        if each_own:
+            weights = facts.row_bytes(channels * each_own, layer.bits.weights)
+            chip.weights.hold("weights", weights)
+            chip.load_weights(times * weights)
+        chip.weight_buffer += times * rows * weights
+        chip.activations.hold("state", size * chip.rounded(channels))
+        chip.copy(2 * times * (rows - batch) * size * channels)  # the first row reads none, the last leaves none
+        for u in dict.fromkeys(network.operands[v]):
+            count, bits = channels if u in own else network.tensors[u].channels, facts.bits_of(network, u)
+            chip.global_buffer += times * rows * facts.row_bytes(count, bits)
+            if u not in on_chip:
+                chip.load_input(times * rows * facts.row_bytes(count, bits))
+                chip.activations.hold(f"row {u}", chip.rounded(count, bits))
+        chip.hold_results(chip.rounded(channels, facts.output_bits(layer)))
+    chip.store(rows * layer.channels, rows * facts.position_bytes(network, v))

@@ -1,5 +1,7 @@
 """A scan with values: each row of a sample decays the state that the row before left, adds to it, and reads it.
 
+Channels run in blocks, each through all rows of all samples, with no more than its own numbers.
+
 Residues of a prime are exact; a power of a base stands for e, as in statistics.py.
 """
 
@@ -7,43 +9,58 @@ from __future__ import annotations
 
 import numpy as np
 
-from simulator.execution.count.layer_facts import state_of
+from simulator.execution.count.layer_facts import apiece, of_own_channels, state_of
 from simulator.execution.layer.common.chip import Chip
-from simulator.execution.layer.common.held import deliver
+from simulator.execution.layer.common.held import LOST, deliver
+from simulator.execution.layer.common.plan import LayerPlan, cuts
 from simulator.execution.layer.common.problem import Problem, Values
 from simulator.execution.layer.common.statistics import POWERS, PRIME
 from simulator.technology import SUM_BYTES
 
 
-def run_scan(problem: Problem, chip: Chip, output: Values) -> None:
-    """Run samples, one after the other, and rows, in order."""
-    layer, size, weights = problem.layer, state_of(problem.layer)[0], problem.weights.size
-    room = size * SUM_BYTES * chip.rounded(layer.channels)
-    chip.weights.take("weights", weights)
-    chip.load_weights(weights)
-    chip.activations.take("state", room)
-    for sample in range(problem.batch):
-        state = np.zeros((layer.channels, size), dtype=np.int64)
-        for row in range(layer.height):
-            if row:  # the first reads none
-                chip.copy(2 * SUM_BYTES * state.size)
-            parts = {u: each[sample, :, row, 0] for u, each in problem.maps.items()}
-            for u, part in parts.items():
-                chip.global_buffer += part.size
-                if u not in problem.on_chip:
-                    chip.load_input(part.size)
-                    chip.activations.hold(f"row {u}", chip.rounded(part.size))
-            chip.weight_buffer += weights
-            state, found = advanced(state, [parts[u] for u in problem.ids], problem.weights)
-            chip.hold_results(chip.rounded(layer.channels))
-            where = (sample, sample + 1), (0, layer.channels), (row, row + 1), (0, 1)
-            deliver(chip, output, [range(*each) for each in where], found[None, :, None, None])
-    chip.activations.give("state", room)
-    chip.weights.give("weights", weights)
+def run_scan(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
+    """Run blocks of channels; samples, one after the other; rows, in order."""
+    layer, of_each, each_own = problem.layer, apiece(problem.layer), of_own_channels(problem.network, problem.v)
+    for block in cuts(layer.channels, plan.apart):
+        part = range(block.start * of_each, block.stop * of_each) if of_each else range(problem.weights.size)
+        if of_each or block.start == 0:  # what heads share stays
+            chip.weights.take("weights", len(part))
+            chip.load_weights(len(part))
+        weights = _only(problem.weights, part)
+        room = state_of(layer)[0] * SUM_BYTES * chip.rounded(len(block))
+        chip.activations.take("state", room)
+        for sample in range(problem.batch):
+            state = np.zeros((len(block), state_of(layer)[0]), dtype=np.int64)
+            for row in range(layer.height):
+                if row:  # the first reads none
+                    chip.copy(2 * SUM_BYTES * state.size)
+                parts = {u: each[sample, :, row, 0] for u, each in problem.maps.items()}
+                for u, values in parts.items():
+                    mine = block if u in each_own else range(len(values))
+                    chip.global_buffer += len(mine)
+                    if u not in problem.on_chip:
+                        chip.load_input(len(mine))
+                        chip.activations.hold(f"row {u}", chip.rounded(len(mine)))
+                    parts[u] = _only(values, mine)
+                chip.weight_buffer += len(part)
+                state, found = advanced(state, [parts[u] for u in problem.ids], weights, block)
+                chip.hold_results(chip.rounded(len(block)))
+                where = (sample, sample + 1), (block.start, block.stop), (row, row + 1), (0, 1)
+                deliver(chip, output, [range(*each) for each in where], found[None, :, None, None])
+        chip.activations.give("state", room)
+        if of_each or block.stop == layer.channels:
+            chip.weights.give("weights", len(part))
 
 
-def advanced(state: Values, row: list[Values], weights: Values) -> tuple[Values, Values]:
-    """Return the state after a row, channels x numbers, and what the row makes of it.
+def _only(values: Values, part: range) -> Values:
+    """Return these of some numbers, where they are; the others are lost."""
+    found = np.full_like(values, LOST)
+    found[part.start : part.stop] = values[part.start : part.stop]
+    return found
+
+
+def advanced(state: Values, row: list[Values], weights: Values, block: range) -> tuple[Values, Values]:
+    """Return the state of a block of channels after a row, channels x numbers, and what the row makes of it.
 
     row: u, gates, b and c; each of them, and the weights, is one for each channel and number, or for heads of them.
 
@@ -51,17 +68,17 @@ def advanced(state: Values, row: list[Values], weights: Values) -> tuple[Values,
     --------
     Two channels with a state of one number, which neither gates nor weights let decay; then 2 x 5 and 3 x 5 are added.
 
-    >>> state, found = advanced(np.array([[1], [2]]), [np.array(each) for each in ([2, 3], [5], [7])], np.zeros(0))
+    >>> row = [np.array(each) for each in ([2, 3], [5], [7])]
+    >>> state, found = advanced(np.array([[1], [2]]), row, np.zeros(0), range(2))
     >>> state.tolist(), found.tolist()
     ([[11], [17]], [77, 119])
     """
-    (u, *gates, b, c), (channels, size) = row, state.shape
+    (u, *gates, b, c), channels, size, own = row, len(row[0]), state.shape[1], slice(block.start, block.stop)
     exponent = np.zeros(state.shape, dtype=np.int64) if not gates and not weights.size else np.ones_like(state)
     for each in [*gates, *([weights] if weights.size else [])]:
-        exponent = exponent * _spread(each, channels, size) % len(POWERS)
-    added = u[:, None] * _of_heads(b, channels, size)
-    state = (POWERS[exponent] * state + added) % PRIME
-    return state, (state * _of_heads(c, channels, size)).sum(axis=1) % PRIME
+        exponent = exponent * _spread(each, channels, size)[own] % len(POWERS)
+    state = (POWERS[exponent] * state + u[own, None] * _of_heads(b, channels, size)[own]) % PRIME
+    return state, (state * _of_heads(c, channels, size)[own]).sum(axis=1) % PRIME
 
 
 def _spread(values: Values, channels: int, size: int) -> Values:
@@ -84,5 +101,5 @@ def scanned(problem: Problem) -> Values:
         state = np.zeros(shape, dtype=np.int64)
         for row in range(layer.height):
             inputs = [problem.maps[u][sample, :, row, 0] for u in problem.ids]
-            state, output[sample, :, row, 0] = advanced(state, inputs, problem.weights)
+            state, output[sample, :, row, 0] = advanced(state, inputs, problem.weights, range(layer.channels))
     return output
