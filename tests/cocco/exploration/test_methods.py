@@ -192,7 +192,7 @@ def test_a_proof_by_solvers_takes_what_the_effort_says(monkeypatch, keep):
 @pytest.mark.parametrize("is_chosen", [False, True])
 @pytest.mark.parametrize("name", first_of(["vgg16", "resnet50"], 1))
 def test_what_no_proof_decides_asks_the_quick_certificate(monkeypatch, name, keep, is_chosen):
-    """Where the solvers are there: at most one unit for 1,000 samples, and what it proves is the lower bound."""
+    """Where the solvers are there: one unit for `QUICK_SAMPLES` samples, and what it proves is the lower bound."""
     asked = []
 
     def certified(problem, labels, effort, best):
