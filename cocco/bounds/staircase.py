@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from cocco.bounds.floors.forced import Hulls, Traffic, least_traffic
 from cocco.bounds.floors.least_kept import Floors
+from cocco.effort.budgets import LAYER_EFFORT
 from cocco.effort.planned import Memory
 from cocco.problem.problem import Problem, in_memory
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -51,7 +52,7 @@ class Staircase:
 
     def climb(self, best: float, effort: Callable[[], float], certify: Certify, most: int) -> None:
         """Raise the least bound until it meets a cost, the effort is spent, or `most` certificates were requested."""
-        share = effort() / (self._floors.shares if self.problem.buffers else 1)
+        share = max(effort() / (self._floors.shares if self.problem.buffers else 1), LAYER_EFFORT * self.problem.size)
         for _ in range(most):
             lowest = min(self.bound, key=lambda memory: (self.bound[memory], memory))
             at = self._next(lowest, best)

@@ -77,10 +77,16 @@ PACKING = 20_000_000  #: nodes of all searches for addresses of its plans: about
 MOVE_LOOKS = 150_000  #: at steps of changed plans: 1,000 of 150 steps; GoogleNet and NASNet took 3,000 a move
 TRY_NODES = 2_000  #: nodes of the allocator for each plan that is tried before the next move
 
-# Certificates by solvers (cocco.bounds.certificate), in deterministic time of CP-SAT
-EFFORT = 120.0  #: for one memory: some two minutes of one core
-QUICK_EFFORT = 20.0  #: at most, of all memories together in a default search: some 40 seconds of one core
-QUICK_SAMPLES = 1_000  #: samples of a default search for each unit of it: a fraction of what they take
+# Certificates by solvers (cocco.bounds.certificate), in deterministic time of CP-SAT and what it does not count
+HANDED = (
+    3e-6  #: for each variable and constraint of a model, each time it is solved: NASNet's take 30 ms before any search
+)
+BUILT = 6e-6  #: for each of them once, beside
+PROJECTED = 3e-10  #: for each entry of a projection and each step that it takes at least
+LAYER_EFFORT = 0.012  #: of one certificate at least, for each layer: one that has less proves hardly anything
+EFFORT = 240.0  #: for one memory: some five minutes of one core
+QUICK_EFFORT = 18.0  #: at most, of all memories together in a default search: some 30 seconds of one core
+QUICK_SAMPLES = 110  #: samples of a default search for each unit of it: a fraction of what they take
 SHARES, SHARES_KEPT = 6, 12  #: parts of the effort, of which a certificate takes one where the memory is chosen
 MOST_CERTIFICATES = 40  #: where the memory is chosen: more than effort does for
 MOST_KNOWN = 4_000  #: steps that one certificate hands on to the next

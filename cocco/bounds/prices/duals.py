@@ -12,6 +12,8 @@ from collections.abc import Container, Sequence
 
 import numpy as np
 
+from cocco.effort.budgets import PROJECTED
+
 ITERATIONS = 20  #: of the projection, per set; our choice: a few times what it takes
 
 
@@ -25,6 +27,7 @@ class Columns:
         self._costs: list[int] = []
         self._made = np.zeros((0, len(self._position)))
         self.changes = 0  #: sets that were new or crossed less than was known
+        self.time = 0.0  #: of projections, as deterministic time
 
     @property
     def count(self) -> int:
@@ -94,7 +97,9 @@ class Columns:
         try:
             factors, _ = nnls(system, goal, maxiter=ITERATIONS * system.shape[1])
         except RuntimeError:  # too many iterations
+            self.time += PROJECTED * system.size * ITERATIONS * system.shape[1]
             return prices
+        self.time += PROJECTED * system.size * np.count_nonzero(factors)
         rest = system @ factors - goal
         if abs(rest[count]) < 1e-12:  # no such prices: the level is too high
             return prices

@@ -17,6 +17,7 @@ from cocco.bounds.parts.siblings import Siblings, apart
 from cocco.bounds.prices.layer_alone import Alone
 from cocco.bounds.prices.oracle_room import Room, Term
 from cocco.bounds.prices.tolls import Pairs, Taken, Tolls
+from cocco.effort.budgets import BUILT, HANDED
 from cocco.problem.problem import Problem
 from cocco.search.pricing.subgraphs import SubgraphCosts
 
@@ -93,6 +94,7 @@ class Oracle:
             self._add_extras(alone, [(tensors.whole[u], x) for u, x in self.kept.items()])
         else:
             self._add_neighbours(problem, hulls)
+        self._unpaid = BUILT * size_of(model)
 
     def worst(self, prices: Sequence[int], tolls: Tolls, limit: float) -> WorstStep:
         """Return the least that a step pays minus the prices of its layers, proven as far as the time allows."""
@@ -112,6 +114,7 @@ class Oracle:
 
         floor = -float(sum([prices[v] for v in self.layers if prices[v] > 0]))
         least, spent = solved(self.model, met, limit, floor)
+        spent, self._unpaid = spent + self._unpaid, 0.0
         if self.apart is not None:
             found = self.apart.worst(prices, tolls, max(limit - spent, 0.01))
             return WorstStep(min(least, found.least), [*found.steps, *steps], spent + found.deterministic_time)
@@ -225,7 +228,8 @@ def solved(
 ) -> tuple[float, float]:  # fmt: skip
     """Return the proven lower bound of the objective, at least `floor`, and the deterministic time that it took.
 
-    met: called with each solution on the way, as a function from variables to their values.
+    The time includes that of taking the model, which the solver does not count. met: called with each solution on the
+    way, as a function from variables to their values. limit: of the solver's own time.
     """
     from ortools.sat.python import cp_model
 
@@ -244,4 +248,9 @@ def solved(
     least = floor
     if status in (cp_model.OPTIMAL, cp_model.FEASIBLE):  # else there was no time even for the empty set
         least = max(least, min(solver.best_objective_bound, solver.objective_value))
-    return least, solver.response_proto.deterministic_time
+    return least, solver.response_proto.deterministic_time + HANDED * size_of(model)
+
+
+def size_of(model: cp_model.CpModel) -> int:
+    """Return the number of variables and constraints."""
+    return len(model.proto.variables) + len(model.proto.constraints)

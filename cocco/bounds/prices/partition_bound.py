@@ -151,7 +151,12 @@ class PartitionBound:
             for start in range(0, len(layers) - WINDOW // 2, WINDOW // 2)
             if len(layers) > WINDOW
         ]
-        self.closer, self.time = closer, 0.0
+        self.closer, self._solvers_time = closer, 0.0
+
+    @property
+    def time(self) -> float:
+        """Deterministic time that was spent."""
+        return self._solvers_time + self.columns.time
 
     def run(self, limit: float) -> Bound:
         """Return the best bound that is proven within so much deterministic time of the solver."""
@@ -231,7 +236,7 @@ class PartitionBound:
         for v, price in zip(self.layers, prices):
             of_layer[v] = int(price)
         found = oracle.worst(of_layer, self.tolls, max(limit - self.time, 0.01))
-        self.time += found.deterministic_time
+        self._solvers_time += found.deterministic_time
         is_new = False
         for step in found.steps:
             cost = min(paid(self.tensors, oracle.pairs, self.tolls, step), self.cost(step.layers))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,11 +22,15 @@ from cocco.bounds.floors.forced import Hulls
 from cocco.bounds.parts.crossings import crossings, tensors_of
 from cocco.bounds.parts.paths import Paths
 from cocco.bounds.parts.scopes import scopes_of
+from cocco.bounds.prices import oracle as oracles
 from cocco.bounds.prices import partition_bound
 from cocco.bounds.prices.duals import Columns
 from cocco.bounds.prices.oracle import Oracle
 from cocco.bounds.prices.partition_bound import PartitionBound, _lowered, plain_bound
 from cocco.bounds.prices.tolls import makers, plain_tolls
+from cocco.bounds.staircase import Staircase, Step, forced_step
+from cocco.effort.budgets import LAYER_EFFORT, SHARES
+from cocco.effort.planned import Memory
 from cocco.problem.problem import Problem, on_hardware, over_space
 from cocco.problem.space import SharedBuffer
 from cocco.search.pricing.subgraphs import SubgraphCosts
@@ -214,3 +221,43 @@ def test_bound_is_the_next_multiple_of_what_crosses_and_no_more(
     monkeypatch.setattr(PartitionBound, "_prove", lambda *_: (np.array([proven - 4.0, 1, 1, 1, 1]), False))
     bound = bound_of(on_hardware(chain(5), Accelerator(global_buffer=65536, weight_buffer=1152)))
     assert (bound.unit, bound.run(5.0).crossings) == (512, bytes_)
+
+
+def test_models_and_projections_count_beside_the_time_of_the_solver(monkeypatch: pytest.MonkeyPatch):
+    """Each question counts with its model, the first one also with building it, and the dearer they are the fewer."""
+    problem = on_hardware(chain(12), Accelerator(global_buffer=65536, weight_buffer=1152))
+    counts, real = list[int](), oracles.solved
+
+    def solved(*args: Any) -> tuple[float, float]:
+        counts.append(oracles.size_of(args[0]))
+        return real(*args)
+
+    monkeypatch.setattr(oracles, "solved", solved)
+    costs, tensors = SubgraphCosts(problem), tensors_of(problem)
+    pairs = makers(tensors)
+    oracle = Oracle(problem, costs, Hulls(problem, costs), tensors, pairs, range(12))
+    monkeypatch.setattr(oracles, "HANDED", 1.0)
+    spent = [oracle.worst([600] * 12, plain_tolls(tensors, pairs), 5.0).deterministic_time for _ in range(2)]
+    own = [each - counts[0] for each in spent]
+    assert 0 <= own[1] < 1 and own[0] - own[1] == pytest.approx(oracles.BUILT * counts[0])
+    counts.clear()
+    bound = certify(problem, range(12), 1.0)
+    assert len(counts) == 1 and bound.deterministic_time > counts[0]
+
+    columns = columns_of([({0, 1}, 70)])
+    columns.nearest(np.zeros(5), 0.5 * columns.most())
+    assert 0 < columns.time < 1e-6
+
+
+@pytest.mark.parametrize("effort", [0.06, 0.2, 60.0])
+def test_a_certificate_of_many_gets_its_share_but_at_least_what_its_layers_need(effort: float):
+    """Ten layers need 0.12; no certificate ever gets more than is left."""
+    problem, asked = over_space(chain(10), SharedBuffer(1024, 4096, 1024)), list[float]()
+    stairs = Staircase(problem)
+
+    def certify_one(memory: Memory, _: Sequence[float], limit: float) -> Step:
+        asked.append(limit)
+        return forced_step(problem, memory)
+
+    stairs.climb(math.inf, lambda: effort, certify_one, 1)
+    assert asked == [min(effort, max(effort / SHARES, 10 * LAYER_EFFORT))]
