@@ -108,7 +108,7 @@ def translated(project: Path) -> set[str]:
 def test_the_wheel_holds_the_packages_with_their_data_and_nothing_else(unpacked: Path, wheel: Path):
     with zipfile.ZipFile(wheel) as file:
         held = {name for name in file.namelist() if ".dist-info/" not in name and not name.endswith((".so", ".pyd"))}
-    data = (".py", ".pyi", ".css", ".js", ".csv", "/py.typed", ".c", ".h", "/Makefile")
+    data = (".py", ".pyi", ".css", ".js", ".csv", ".json", "/py.typed", ".c", ".h", "/Makefile")
     packages = {name for name in files(unpacked) if name.split("/")[0] in PACKAGES} - translated(unpacked)
     assert held == {name for name in packages if name.endswith(data)}
 
