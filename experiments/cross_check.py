@@ -35,14 +35,6 @@ METHODS = {
     "core_schemes": "a row shows how the plan of a search of 2,000 samples is shared, and executes it",
 }
 
-#: tables and networks with rows that are beaten, though they are to show the least known
-OPEN = {
-    ("cores_batch", "randwire_a"): "a search on four cores takes minutes",
-    ("kept_tensors", "randwire_a"): "a search over memories with kept tensors takes minutes",
-    ("alpha_sweep", "nasnet"): "the plan that is 0.05 % cheaper was not left",
-    ("alpha_sweep", "randwire_a"): "the plan that is 0.002 % cheaper was not left",
-}
-
 
 class Row(NamedTuple):
     """What one row says: a plan's price in a memory, and of which question it is the answer."""

@@ -3,8 +3,7 @@
 `python -m experiments.renew [--networks NETWORK ...] [--tables TABLE ...] [--samples N]` asks the question of each row
 that is to show the least known and is not proved (experiments/cross_check.py): a small search that starts from the
 plans in experiments/reference/plans and leaves its answer there. Where that is lower than what the row says, it is
-written into the row; then rows on given hardware take what other tables say of the same. `python -m experiments.pages`
-then writes the tables of the pages.
+written into the row; `python -m experiments.pages` then writes the tables of the pages.
 """
 
 from __future__ import annotations
@@ -15,7 +14,6 @@ import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import resources
-from itertools import chain
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +22,7 @@ import workloads
 from cocco.cli.options import values
 from cocco.exploration.answers.result import Result
 from cocco.problem.names import Metric
-from experiments.cross_check import AUTO, PAPER, Row, all_rows, beaten
+from experiments.cross_check import AUTO, PAPER, Row, all_rows
 from experiments.paper.cores_batch import CYCLES_PER_MS
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
@@ -47,19 +45,6 @@ def renew(networks: Sequence[str], tables: Sequence[str], samples: int) -> Itera
         value = found.evaluation.ema_bytes if row.goal == "ema_bytes" else found.cost
         if found.plans and value < row.value:
             yield _write(row, value, _answer(row, found), found.lower_bound)
-
-
-def exchange() -> Iterator[str]:
-    """Write into rows on given hardware what other tables say, where that is less, and yield a line for each.
-
-    The plan of such a row is one for these as well, and moves no more bytes in a larger memory; what else is said of it
-    is not known.
-    """
-    for row, by in beaten():
-        if row.goal != "cost":
-            value = by.at(row.goal, row.alpha)
-            said = int(value) if row.goal == "ema_bytes" else value
-            yield _write(row, value, {row.column: said, row.column.replace("_bytes", "_subgraphs"): ""})
 
 
 def _asked(row: Row, samples: int, bank: cocco.Bank) -> Result:
@@ -144,7 +129,7 @@ def main() -> int:
     parser.add_argument("--tables", nargs="+", default=(), metavar="TABLE", help="default: all")
     parser.add_argument("--samples", type=values.count, default=SAMPLES, metavar="N", help=f"default {SAMPLES}")
     options = parser.parse_args()
-    for line in chain(renew(options.networks, options.tables, options.samples), exchange()):
+    for line in renew(options.networks, options.tables, options.samples):
         print(line, flush=True)
     return 0
 
