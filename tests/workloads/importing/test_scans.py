@@ -75,8 +75,11 @@ def test_mamba_at_any_length_is_few_layers():
     transformers = pytest.importorskip("transformers")
     for kind, has_cache in (("Mamba", False), ("Mamba", True), ("FalconMamba", True)):
         sizes = {"hidden_size": 16, "num_hidden_layers": 2, "vocab_size": 64}
-        config = getattr(transformers, f"{kind}Config")(**sizes, use_cache=has_cache)
-        module = getattr(transformers, f"{kind}Model")(config)
+        try:
+            made = getattr(transformers, f"{kind}Model")
+        except ModuleNotFoundError as error:  # of what transformers takes for it
+            pytest.skip(str(error))
+        module = made(getattr(transformers, f"{kind}Config")(**sizes, use_cache=has_cache))
         network = workloads.from_torch(module, {"input_ids": torch.zeros(1, 9, dtype=torch.long)})
         assert [layer.state for layer in network.layers if layer.op == "scan"] == [State(16, 32 * 16)] * 2
         assert len(network.layers) < 40
