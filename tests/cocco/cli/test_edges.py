@@ -33,7 +33,7 @@ def test_the_default_range_goes_on_and_a_given_one_says_what_to_ask(small, tmp_p
     both = cocco("explore", small, *SEARCH, "--separate", "--range", "128KB:256KB:64KB", "--range", "4KB:8KB:4KB")
     assert "global buffer: 128 KB is the smallest asked" in both.stdout
     assert "--separate --range 32KB:128KB:4KB --range 4096:8192:4096" in " ".join(both.stdout.split())
-    plain = answer(cocco("explore", small, *SEARCH, "--plain", "--json"))
+    plain = answer(cocco("explore", small, "--samples", "2000", "--plain", "--json"))
     assert plain["shared_buffer_bytes"] == 131072 and [each["end"] for each in plain["edges"]] == ["low"]
 
 

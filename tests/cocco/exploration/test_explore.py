@@ -198,7 +198,7 @@ def test_json_of_several_networks():
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ({"method": "magic"}, "method must be one of auto, ga, exact, sa, random, grid, got 'magic'"),
+        ({"method": "magic"}, "method must be one of auto, ga, paper, exact, sa, random, grid, got 'magic'"),
         ({"metric": "speed"}, "metric must be one of ema, energy, latency-sum, got 'speed'"),
         ({"samples": 0}, "samples must be an integer from 1 to 100000000, got 0"),
         ({"samples": 10**12}, "samples must be an integer from 1 to 100000000, got 1000000000000"),
