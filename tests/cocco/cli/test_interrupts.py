@@ -25,7 +25,13 @@ LINES = {
     "networks": (COMMAND, "networks"),
 }
 #: what Python begins to import before any line of ours can hear Ctrl-C
-FIRST = tuple(f'  File "{ROOT}/{name}/__init__.py"' for name in ("cocco", "cocco/cli", "experiments"))
+FIRST = tuple(
+    f'  File "{ROOT}/{name}.py"'
+    for name in (
+        *(f"{each}/__init__" for each in ("cocco", "cocco/cli", "experiments", "workloads")),
+        "workloads/faces",
+    )
+)
 FEW = (0.0, 0.02, 0.07, 0.15, 0.3)
 MANY = tuple(step / 50 for step in range(1, 31))
 

@@ -161,8 +161,8 @@ def test_curve_starts_where_the_first_answer_is_there():
         "costs": [110.0, 100.0],
     }
     curve = convergence._curve(row, 100.0)
-    assert [point["samples"] for point in curve] == [50, 60, 70, 80, 90, 100]
-    assert [point["over_best"] for point in curve] == [0.1, 0.1, 0.1, 0, 0, 0]
+    assert [point["samples"] for point in curve] == [60, 80, 100]
+    assert [point["over_best"] for point in curve] == [0.1, 0, 0]
     assert {point["samples_within"] for point in curve} == {80}
 
 
