@@ -15,13 +15,13 @@ from typing import Any, Literal, NamedTuple
 
 import pandas
 
+from cocco.candidates.rounding import SUMMED
 from experiments.common.searches import ALPHA
 from experiments.tables import markdown, reference
 from simulator.technology import KiB
 
 PAPER, NONE, AUTO = 0, 1, 2  #: kinds of plans, each among the next: the paper's, nothing kept, tensors kept on chip
 Goal = Literal["cost", "energy_pj", "ema_bytes"]
-SAME = 1e-12  #: of two numbers that are one: a CSV holds all digits, a sum may be taken in another order
 #: tables that are not to show the least known, and why
 METHODS = {
     "coexploration_separate": "a row shows what one method finds with its samples, or on the paper's hardware",
@@ -122,7 +122,7 @@ def beaten() -> list[Beaten]:
         least = min(
             (each for each in rows if each.serves(row)), key=lambda each: each.at(row.goal, row.alpha), default=row
         )
-        if least.at(row.goal, row.alpha) < row.value * (1 - SAME):
+        if least.at(row.goal, row.alpha) < row.value * (1 - SUMMED):
             found.append(Beaten(row, least))
     return sorted(found, key=lambda each: -each.excess)
 

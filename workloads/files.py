@@ -7,6 +7,7 @@ a nest of them repeats its contents about 40 times at most.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -24,6 +25,7 @@ MAX_JSON_BYTES = 16 * 2**20
 MAX_YAML_BYTES = 2**18
 MAX_NESTING = 64
 MAX_ALIASES = 10
+DIGITS = 16  #: hexadecimal digits of a name; our choice: 64 bits never collide by chance
 MAX_BITS = 1023  #: of an integer: such a one is still a finite number of 64-bit floating point
 
 
@@ -213,3 +215,8 @@ _PARSERS: dict[str, tuple[Callable[[str], Any], int]] = {
     ".yaml": (_parse_yaml, MAX_YAML_BYTES),
     ".yml": (_parse_yaml, MAX_YAML_BYTES),
 }
+
+
+def digest(text: str) -> str:
+    """Return a name for a text, the same for the same text: the start of its SHA-256."""
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

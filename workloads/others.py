@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from contextlib import contextmanager
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,13 @@ from workloads.errors import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 NETWORKS = "cocco.networks"  #: entry points: functions that return a Network
 PLANS = "cocco.plans"  #: functions of a network and an accelerator that return a Partition, or its groups
 TABLES = "cocco.sram"  #: paths of SRAM tables (.csv)
+OURS = ("cocco", "experiments", "simulator", "workloads")
+_folders: set[Path] = set()  #: that files of the user's were read from
 
 
 def of_packages(group: str, name: str) -> Any:
@@ -42,8 +46,8 @@ def of_python(source: str, *arguments: object, error: type[ValueError]) -> Any:
     if is_file and not path.is_file():
         raise error(f"{source}: {home} is not there")
     try:
-        with _first(str(path.resolve().parent if is_file else Path.cwd())):
-            scope = import_module(path.stem if is_file else home)
+        with _first(path.resolve().parent if is_file else Path.cwd()):
+            scope = _of_file(path.resolve()) if is_file else import_module(home)
             if hasattr(scope, name):
                 made = getattr(scope, name)
                 is_module = hasattr(made, "forward") and not isinstance(made, type)
@@ -54,11 +58,36 @@ def of_python(source: str, *arguments: object, error: type[ValueError]) -> Any:
     raise error(f"{source}: has no {name!r}; it has {public}")
 
 
+def _of_file(path: Path) -> ModuleType:
+    """Return the module of a file, under a name that no other file has."""
+    name = f"{path.stem} in {path.parent}"
+    if name not in sys.modules:
+        spec = spec_from_file_location(name, path)
+        assert spec is not None and spec.loader is not None  # it ends in .py
+        module = sys.modules[name] = module_from_spec(spec)
+        try:
+            spec.loader.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
 @contextmanager
-def _first(folder: str) -> Iterator[None]:
-    """Let imports look into a folder first."""
-    sys.path.insert(0, folder)
+def _first(folder: Path) -> Iterator[None]:
+    """Let imports look into a folder first, and not find what a file of another folder imported from beside it."""
+    others = _folders - {folder}
+    hidden = {name: sys.modules.pop(name) for name in list(sys.modules) if any(_is_in(each, name) for each in others)}
+    _folders.add(folder)
+    sys.path.insert(0, str(folder))
     try:
         yield
     finally:
-        sys.path.remove(folder)
+        sys.path.remove(str(folder))
+        sys.modules.update(hidden)
+
+
+def _is_in(folder: Path, name: str) -> bool:
+    """Whether a module, none of ours, was found by its name in a folder."""
+    first, path = name.partition(".")[0], Path(getattr(sys.modules[name], "__file__", None) or "")
+    return first not in OURS and (folder / first in path.parents or path == folder / f"{first}.py")

@@ -7,7 +7,6 @@ left starts anew: it would find that again, and says the same, to the byte.
 
 from __future__ import annotations
 
-import hashlib
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -24,14 +23,15 @@ from cocco.bank.entry import (
     question_of,
     read_entry,
     sizes_of,
-    spread,
     write_entry,
 )
+from cocco.candidates.spread import spread
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from simulator.partition.partition import Partition
+from workloads.files import digest
 from workloads.network.network import Network
 
 VARIABLE = "COCCO_BANK"  #: of the environment: the folder of the user's bank; empty for none
@@ -129,7 +129,7 @@ class Bank:
             for path in sorted((folder / network_name(network)).glob("*.json")):
                 entry = read_entry(path)
                 if entry is not None:
-                    content = hashlib.sha256(entry.to_text(network).encode()).hexdigest()[:8]
+                    content = digest(entry.to_text(network))[:8]
                     yield f"{path.parent.name}/{path.stem}@{content}", entry
 
 

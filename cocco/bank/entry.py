@@ -7,7 +7,6 @@ whose layers have other names. A price that is stored decides only which plans s
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import math
@@ -17,6 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cocco.candidates.spread import spread
 from cocco.problem.problem import Problem
 from simulator.accelerator import Accelerator
 from simulator.connected import Connected
@@ -26,11 +26,10 @@ from simulator.partition.intervals import Span
 from simulator.partition.order import order_subgraphs
 from simulator.partition.partition import Partition
 from workloads.errors import one_line
-from workloads.files import read_mapping, write_atomic
+from workloads.files import digest, read_mapping, write_atomic
 from workloads.network.network import Network
 
 FORMAT = "cocco-bank/1"
-DIGITS = 16  #: hexadecimal digits of a name; our choice: 64 bits never collide by chance
 MOST_PLANS = 32  #: of an entry; our choice: a front over the paper's 46 memories
 log = logging.getLogger("cocco")
 
@@ -109,17 +108,6 @@ class Entry(NamedTuple):
         return f'{_compact(about)[:-1]},"plans":[\n{plans}\n]}}\n'
 
 
-def spread(count: int, most: int) -> list[int]:
-    """Return at most so many of the places 0 to count - 1, evenly spread, the ends among them.
-
-    >>> spread(3, 5), spread(9, 3)
-    ([0, 1, 2], [0, 4, 8])
-    """
-    if count <= most:
-        return list(range(count))
-    return [i * (count - 1) // (most - 1) for i in range(most)] if most > 1 else [0][:most]
-
-
 def read_entry(path: Path, is_told: bool = True) -> Entry | None:
     """Return the entry in a file; None, with one line in the log (unless told before), where it holds none."""
     try:
@@ -182,8 +170,3 @@ def sizes_of(accelerator: Accelerator) -> tuple[int, ...]:
 
 def _compact(content: Mapping[str, Any] | Sequence[Any]) -> str:
     return json.dumps(content, separators=(",", ":"))
-
-
-def digest(text: str) -> str:
-    """Return the name of a text: a hash of it."""
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

@@ -205,7 +205,7 @@ def _banked(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
         return _search(problem, method, effort, slack)
     from cocco.exploration.starts import known_plans, search_name, starts
 
-    known = known_plans(problem, effort, Settings(), method)
+    known = known_plans(problem, effort, Settings.of(method), method)
     result = _search(problem, method, replace(effort, initial=[*starts(effort.initial), *known.plans]), slack)
     found = (result.accelerator, result.plans, result.evaluations)
     effort.bank.keep(problem, [found], search_name(problem, effort, method))

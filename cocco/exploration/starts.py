@@ -12,7 +12,6 @@ from dataclasses import replace
 from operator import attrgetter
 
 from cocco.bank.bank import Starts, most_starts
-from cocco.bank.entry import digest
 from cocco.candidates.judge import judged_plans
 from cocco.candidates.rounding import SAME
 from cocco.effort.effort import Effort, Initial
@@ -27,6 +26,7 @@ from simulator.model.kept import Reserved
 from simulator.model.priced import models_of, reserved_in
 from simulator.model.pricing import Price, PricingRules, SubgraphModel
 from simulator.partition.partition import Partition
+from workloads.files import digest
 
 METHOD = "given"  #: of an answer that is one of the partitions it started from
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from argparse import Namespace
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from cocco.cli.options.options import ANSWER
 from cocco.cli.options.usage import Parser, UsageError
 from cocco.effort.work_units import Steps, key_of, taken_by
 from cocco.output.folders.written.resume import RunStore
+from workloads.files import digest
 from workloads.network.network import Network
 
 #: options that change no answer, or that `settle` has put into others
@@ -63,9 +63,5 @@ def _asked(options: Namespace, networks: Sequence[Network], initial: Any) -> dic
         for name, value in vars(options).items()
         if name not in NO_QUESTION
     }
-    named = {network.name: _digest(repr((network.layers, network.tensors))) for network in networks}
+    named = {network.name: digest(repr((network.layers, network.tensors))) for network in networks}
     return plain | {"networks": named, "from": key_of("from", [tuple(each) for each in initial])}
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

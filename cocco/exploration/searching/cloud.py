@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from cocco.bank.entry import spread
 from cocco.candidates.judge import judged
+from cocco.candidates.spread import spread
 from cocco.effort.work_units import once
 from cocco.exploration.answers.front import FrontPoint
 from cocco.exploration.memories.front import of_value

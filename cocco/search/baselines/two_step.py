@@ -8,6 +8,7 @@ from itertools import count, cycle, product
 from typing import NamedTuple
 
 from cocco.candidates.genome import random_capacities
+from cocco.candidates.spread import spread
 from cocco.candidates.stream import Stream
 from cocco.problem.problem import Problem, in_memory
 
@@ -72,19 +73,12 @@ def coarse_grid(problem: Problem, wanted: int) -> list[tuple[int, ...]]:
     while math.prod(points) < wanted and points != lengths:
         axis = min((i for i, length in enumerate(lengths) if points[i] < length), key=lambda i: points[i])
         points[axis] += 1
-    axes = [_spread(length, number) for length, number in zip(lengths, points)]
+    axes = [[length - 1 - i for i in spread(length, number)] for length, number in zip(lengths, points)]
 
     def size(capacities: tuple[int, ...]) -> int:
         return sum(sizes[i] for sizes, i in zip(problem.candidates, capacities))
 
     return sorted(product(*axes), key=lambda capacities: (-size(capacities), capacities))
-
-
-def _spread(length: int, number: int) -> list[int]:
-    """Return `number` positions of a list, evenly spread from the last down to the first."""
-    if number == 1:
-        return [length - 1]
-    return [length - 1 - i * (length - 1) // (number - 1) for i in range(number)]
 
 
 def _search_each(

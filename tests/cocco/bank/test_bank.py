@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 import cocco
 import workloads
 from cocco.bank import bank as banks
-from cocco.bank.entry import MOST_PLANS, Entry, Stored, network_name, question_name, question_of, read_entry, spread
+from cocco.bank.entry import MOST_PLANS, Entry, Stored, network_name, question_name, question_of, read_entry
+from cocco.candidates.spread import spread
 from cocco.problem.problem import on_hardware, over_space
 from simulator import Accelerator, KiB, Partition, evaluate
 from tests.helpers.command_line import answer, write_json

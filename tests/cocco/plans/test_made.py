@@ -82,3 +82,14 @@ def test_plans_and_tables_of_other_packages_have_names(folder: Path, monkeypatch
     )
     assert find_table("my_table").rows == find_table("cacti7_22nm_hp").rows
     assert "first_two" not in workloads.names()
+
+
+def test_files_of_one_name_are_told_apart_with_what_lies_beside_them(tmp_path: Path):
+    """Two versions of one's own network, each with sizes of its own; one has the name of a module of Python."""
+    text = "from sizes import WIDTH\n" + CODE.replace("16, 1", "WIDTH, 1")
+    for folder, width in (("a", 8), ("b", 24)):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "string.py").write_text(text)
+        (tmp_path / folder / "sizes.py").write_text(f"WIDTH = {width}\n")
+    widths = [workloads.load(f"{tmp_path / folder / 'string.py'}:network").layers[0].channels for folder in "abab"]
+    assert widths == [8, 24, 8, 24]

@@ -17,30 +17,19 @@ from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.value.dense import State
 from simulator.mapping import layer_cycles
-from simulator.mapping.mappers import Enumerate
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan, plans_of
 from simulator.model.layer.least_room import can_run, needs
 from simulator.model.layer.loops import loop_layer
 from tests.helpers.command_line import assert_malformed
 from tests.helpers.command_line import cocco as run
 from tests.helpers.executions import execute
+from tests.helpers.in_order import COUNTS, cell
 from tests.helpers.layer_plans import run_as_claimed, some_plans
 from tests.helpers.parts import first_of
 from tests.helpers.random_recurrent import random_recurrent, random_sequence
 from tests.helpers.same_prices import assert_same_prices
 from workloads import Builder
 from workloads.errors import NetworkError
-
-COUNTS = (
-    "weight_bytes", "activation_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes",
-    "global_buffer_bytes", "weight_buffer_bytes",
-)  # fmt: skip
-
-
-def cell(steps: int = 6, gates: int = 4, state: int = 16):
-    b = Builder("cell")
-    b.recurrent("h", b.input("x", steps, 1, gates * state), state)
-    return b.build()
 
 
 def test_weights_and_macs_by_hand():
@@ -173,24 +162,6 @@ def test_an_epilogue_does_not_follow_a_recurrent_layer_in_its_loops():
     network = b.build()
     found = evaluate(network, Partition.from_ids(network, [[0], [1, 2]]), Accelerator(shared_buffer=1100))
     assert not found.fits
-
-
-@pytest.mark.parametrize(
-    "chip, rule",
-    [
-        (Accelerator(shared_buffer=4096, cores=2), "several cores"),
-        (Accelerator(shared_buffer=4096, mapper=Enumerate(tiled=True)), "looks at every tile"),
-    ],
-)
-def test_what_has_no_price_says_why(chip, rule):
-    with pytest.raises(NetworkError, match=f"'h' has no price on .*{rule}.*recurrent"):
-        evaluate(cell(), Partition.layerwise(cell()), chip)
-
-
-def test_no_mapping_runs_its_rows_side_by_side(tmp_path):
-    workloads.save(cell(), tmp_path / "cell.json")
-    found = run("map", tmp_path / "cell.json")
-    assert "is recurrent" in found.stdout + found.stderr and "parallel" not in found.stdout
 
 
 def test_malformed_layers_are_told_the_rule(tmp_path):

@@ -18,12 +18,12 @@ from simulator.execution.layer import LayerPlan, count_layer, run_layer
 from simulator.execution.layer.common.problem import Problem
 from simulator.execution.layer.value.scan import scanned
 from simulator.mapping import layer_cycles
-from simulator.mapping.mappers import Enumerate
 from simulator.model.layer.cheapest import Goal, Room, cheapest_plan
 from simulator.model.layer.least_room import can_run, needs
 from simulator.model.layer.loops import loop_layer
 from tests.helpers.command_line import assert_malformed
 from tests.helpers.command_line import cocco as run
+from tests.helpers.in_order import COUNTS, mamba
 from tests.helpers.layer_plans import run_as_claimed, some_plans
 from tests.helpers.parts import first_of
 from tests.helpers.random_scans import random_scan, random_scans
@@ -31,19 +31,7 @@ from tests.helpers.same_prices import assert_same_prices
 from workloads import Builder
 from workloads.errors import NetworkError
 
-COUNTS = (
-    "weight_bytes", "activation_bytes", "ema_weight_bytes", "ema_input_bytes", "ema_output_bytes",
-    "global_buffer_bytes", "weight_buffer_bytes",
-)  # fmt: skip
 PLAN = LayerPlan("CT", "ring", (1, 1), apart=24)
-
-
-def mamba(rows: int = 6, channels: int = 24, state: int = 4, weights: int | None = None):
-    """A selective state space: u, one step for each channel, b and c."""
-    b = Builder("one")
-    widths = {"u": channels, "step": channels, "b": state, "c": state}
-    b.scan("y", [b.input(name, rows, 1, width) for name, width in widths.items()], state, weights)
-    return b.build()
 
 
 def test_weights_and_macs_by_hand():
@@ -220,24 +208,6 @@ def test_a_scan_runs_alone():
     network = b.build()
     found = evaluate(network, Partition.from_ids(network, [[0, 1]]), Accelerator(shared_buffer=10**6))
     assert not found.fits and "a scan runs alone" in str(found.infeasible)
-
-
-@pytest.mark.parametrize(
-    "chip, rule",
-    [
-        (Accelerator(shared_buffer=4096, cores=2), "several cores: a scan's state"),
-        (Accelerator(shared_buffer=4096, mapper=Enumerate(tiled=True)), "looks at every tile: it is a scan"),
-    ],
-)
-def test_what_has_no_price_says_why(chip, rule):
-    with pytest.raises(NetworkError, match=f"'y' has no price on .*{rule}"):
-        evaluate(mamba(), Partition.layerwise(mamba()), chip)
-
-
-def test_no_mapping_runs_its_rows_side_by_side(tmp_path):
-    workloads.save(mamba(), tmp_path / "one.json")
-    found = run("map", tmp_path / "one.json")
-    assert "is scan" in found.stdout + found.stderr and "parallel" not in found.stdout
 
 
 @pytest.mark.parametrize(
