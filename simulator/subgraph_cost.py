@@ -175,7 +175,7 @@ def subgraph_cost(
         {
             tensors[u].name: region
             for u, region in model.residency(price).regions.items()
-            if u not in model.subgraph.on_chip or region.main_bytes  # sums of an output that is kept
+            if u not in model.subgraph.on_chip or region.main_bytes or region.side_bytes  # sums or a state of one kept
         },
         price.kept_bytes if keeps else None,
         spare, price.scheme, price.crossbar_bytes,

@@ -173,7 +173,7 @@ class PricingRules:
 def _check_plain(network: Network) -> None:
     """Raise NetworkError for an attention in blocks or rows in order, which are no plain nests of loops."""
     for layer in network.layers:
-        if what := (ALONE_OPS | {"recurrent": "recurrent"}).get(layer.op):
+        if what := (ALONE_OPS | {"recurrent": "recurrent", "scan": "a scan"}).get(layer.op):
             raise NetworkError(f"layer {layer.name!r} has no price on a mapper that looks at every tile: it is {what}")
 
 

@@ -211,7 +211,7 @@ def _tensors(model: SubgraphModel, regions: dict[int, Region], price: Price | No
     found = []
     for u in subgraph.tensors:
         region = regions.get(u, Region((0, 0), (0, 0), 0, 0))
-        if u in subgraph.on_chip and not region.main_bytes:
+        if u in subgraph.on_chip and not region.main_bytes + region.side_bytes:
             continue
         role: Role = "input" if u in subgraph.inputs else "output" if u in subgraph.outputs else "inner"
         moved: int | None = 0 if role == "inner" else model.rules.batch * geometry.size_bytes[u]

@@ -108,6 +108,8 @@ cdef class Kernel:
         self.net.bits = self._hold([rules[i].geometry.network.tensors[t].bits for i, t in order])
         self.net.row_bytes = self._hold([rules[i].geometry.row_bytes[t] for i, t in order])
         self.net.size_bytes = self._hold([rules[i].geometry.size_bytes[t] for i, t in order])
+        self.net.state_bytes = self._hold([rules[i].geometry.state_bytes[t] for i, t in order])
+        self.net.carried_bytes = self._hold([x for rule in rules for x in rule.geometry.carried_bytes])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])

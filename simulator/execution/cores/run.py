@@ -39,11 +39,11 @@ class Ran:
 class HeadedArithmetic(Arithmetic):
     """Operators with all channels; a product of several heads multiplies head by head."""
 
-    def block(self, v, rows, columns, read, whole):  # type: ignore[no-untyped-def]
+    def block(self, v, rows, columns, read, whole, *leave):  # type: ignore[no-untyped-def]
         """Return rows x columns of layer v's output."""
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op != "matmul":
-            return super().block(v, rows, columns, read, whole)
+            return super().block(v, rows, columns, read, whole, *leave)
         left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
         rows = [np.split(whole(u), heads_of_channels(layer)) for u in operands[1:]]
         second = [np.concatenate([part.reshape(-1) for part in parts]) for parts in zip(*rows)]

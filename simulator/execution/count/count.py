@@ -20,6 +20,7 @@ from simulator.execution.count.layer_facts import (
     position_bytes,
     row_bytes,
     size_bytes,
+    state_bytes,
     tensor_of,
     weight_bytes,
 )
@@ -97,7 +98,7 @@ class Moves:
     results: int  #: written to the buffer
     windows: int  #: read from the buffer through windows
     wholes: int  #: read from the buffer, operands that are needed whole
-    copies: int  #: put into SIDE and taken out of it
+    copies: int  #: put into SIDE and taken out of it, as are the states of scans
     operations: int
     extra: int = 0  #: what operations take beyond INT8
 
@@ -132,7 +133,7 @@ def count_moves(scheme: Scheme, found: Walk) -> Moves:
         results=sum(sizes[v] for v in part.layers),
         windows=sum(_window_bytes(part, found, each) for each in readings if each.local),
         wholes=sum(updates[v] * size_bytes(part.network, u) for u, v, _, whole in readings if whole),
-        copies=2 * _row_bytes(part, found.restored),
+        copies=2 * (_row_bytes(part, found.restored) + _carried_bytes(part, updates)),
         operations=sum(work.values()),
         extra=sum(extra_units(part.network, v, count) for v, count in work.items()),
     )
@@ -198,6 +199,12 @@ def _length(spans: Iterable[Span]) -> int:
 
 def _row_bytes(part: Part, rows: dict[int, int]) -> int:
     return sum(count * part.extent[COLUMNS][u] * position_bytes(part.network, u) for u, count in rows.items())
+
+
+def _carried_bytes(part: Part, updates: dict[int, int]) -> int:
+    """Return the bytes of states that the next update takes up: all but the last leave one."""
+    layers = {v: part.network.layers[v] for v in part.layers}
+    return sum((updates[v] - 1) * state_bytes(layer, layer.channels) for v, layer in layers.items())
 
 
 def _window_bytes(part: Part, found: Walk, reading: Reading) -> int:

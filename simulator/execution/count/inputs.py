@@ -42,6 +42,9 @@ def _of_layer(own: Network, v: int, geometry: Geometry) -> Iterator[Pair]:
     yield "light_ops", given.light_ops, made - facts.macs(own, v)
     yield "operations", geometry.operations[v], made
     yield "operation_extra", geometry.operation_extra[v], extra_units(own, v, made)
+    words = -(-layer.channels // geometry.technology.channel_alignment) * geometry.technology.channel_alignment
+    yield "state_bytes", geometry.state_bytes[v], facts.state_bytes(layer, words)
+    yield "carried_bytes", geometry.carried_bytes[v], facts.state_bytes(layer, layer.channels)
     yield "output_bits", given.output_bits, facts.output_bits(layer)
     yield "size_bytes", given.size_bytes, facts.size_bytes(own, v)
     yield "second_heads", given.second_heads, facts.second_heads(layer)

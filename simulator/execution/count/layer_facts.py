@@ -61,19 +61,24 @@ def state_of(layer: Layer) -> tuple[int, int]:
     return (0, 0) if layer.state is None else (layer.state.size, layer.state.weights)
 
 
+def state_bytes(layer: Layer, channels: int) -> int:
+    """Return the bytes of what this many channels of a scan carry from row to row, as sums; 0 for other layers."""
+    return state_of(layer)[0] * channels * -(-layer.bits.sums // 8)
+
+
 def apiece(layer: Layer) -> int:
     """Return how many weights of a scan each channel has of its own, 0 where heads of channels share them."""
     size, weights = state_of(layer)
     return weights // layer.channels if weights in (layer.channels, layer.channels * size) else 0
 
 
-def of_own_channels(network: Network, v: int) -> set[int]:
+def of_own_channels(network: Network, v: int) -> list[int]:
     """Return the operands of a scan of which a channel needs one number: those before the first with other numbers."""
-    layer, ids, found = network.layers[v], network.operands[v], set[int]()
-    for u in ids[:-2]:
+    layer, ids, found = network.layers[v], network.operands[v], list[int]()
+    for u in ids[:-2] if layer.op == "scan" else ():
         if network.tensors[u].channels != layer.channels or u in ids[-2:]:
             break
-        found.add(u)
+        found.append(u)
     return found
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from simulator.execution.count.layer_facts import row_bytes, tensor_of
+from simulator.execution.count.layer_facts import row_bytes, state_bytes, tensor_of
 from simulator.execution.count.pace import Pace, derive_pace, derive_steps, paper_span
 from simulator.execution.count.part import COLUMNS, ROWS, Part
 
@@ -25,6 +25,7 @@ class Cells:
     channels: int  #: of one sample, rounded up to the layout's alignment
     samples: int = 1
     bits: int = 8  #: of an element
+    state: int = 0  #: bytes of what a scan carries from one update to the next, one sample
 
     @property
     def main(self) -> tuple[int, int]:
@@ -38,8 +39,9 @@ class Cells:
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of both."""
-        return (self.rows * self.columns + self.kept * self.width) * row_bytes(self.channels, self.bits) * self.samples
+        """Bytes of both, and of a state."""
+        cells = self.rows * self.columns + self.kept * self.width
+        return (cells * row_bytes(self.channels, self.bits) + self.state) * self.samples
 
 
 @dataclass(frozen=True)
@@ -76,8 +78,9 @@ class Scheme:
 
     @property
     def activation_bytes(self) -> int:
-        """Bytes of all regions; tensors that are on chip whole have none."""
-        return sum(cells.size_bytes for u, cells in self.cells.items() if u not in self.part.lies.on_chip)
+        """Bytes of all regions; tensors that are on chip whole have none but their state."""
+        whole = self.part.lies.on_chip
+        return sum(each.state * each.samples if u in whole else each.size_bytes for u, each in self.cells.items())
 
 
 def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: int = 1) -> Scheme:
@@ -99,7 +102,8 @@ def derive_scheme(part: Part, tile: tuple[int, int], alignment: int, samples: in
         kept = min(rows.kept(u), height[u]) if has_side else 0
         tensor = tensor_of(part.network, u)
         channels = -(-tensor.channels // alignment) * alignment
-        cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples, tensor.bits)
+        state = state_bytes(part.network.layers[u], channels) if u in part.operands else 0
+        cells[u] = Cells(down[u], across[u], kept, width[u], channels, samples, tensor.bits, state)
     return Scheme(part, rows, columns, cells, tile, is_alone, is_single)
 
 

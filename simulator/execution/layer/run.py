@@ -85,7 +85,7 @@ def run_loops(
 ) -> None:  # fmt: skip
     """Run the loops of a plan, reading from the problem and writing to the output, or through what follows.
 
-    place: begins with the operand of an element-wise layer whose place the output takes.
+    place: begins with the operand of an element-wise layer, or a scan, whose place the output takes.
     """
     if epilogue is None:
         _run(problem, chip, plan, output, place)
@@ -105,7 +105,7 @@ def _run(problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: t
     elif problem.layer.op == "attention":
         run_attention(problem, chip, plan, output)
     elif problem.layer.op == "scan":
-        run_scan(problem, chip, plan, output)
+        run_scan(problem, chip, plan, output, place)
     elif problem.layer.op == "matmul":
         run_product(problem, chip, plan, output)
     elif problem.layer.op in ELEMENTWISE_OPS:

@@ -48,8 +48,11 @@ class AddressedMemory:
         for u, given in execution.memory.items():
             if not isinstance(given.main, ByteRing):  # a tensor on chip whole has its address already
                 claimed, place, mark = self.region(u)
-                lay(given, claimed.main_bytes, place, mark)
-        self._running = list(execution.memory.values())
+                lay(given, claimed.main_bytes, place[: claimed.main_bytes] if u in execution.states else place, mark)
+        for v, given in execution.states.items():  # behind MAIN
+            claimed, place, mark = self.region(v)
+            lay(given, claimed.side_bytes, place[claimed.main_bytes :], mark >> 8)
+        self._running = [*execution.memory.values(), *execution.states.values()]
 
     def region(self, tensor: int) -> tuple[Region, Bytes, int]:
         """Return what the running step claims for a tensor, its bytes, and a number unique to it."""

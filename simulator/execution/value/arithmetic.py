@@ -21,6 +21,7 @@ PRIME = 65521  #: the largest below 2**16: products of residues fit 32 bits, the
 Block = np.ndarray  #: channels x rows x columns, int64
 Read = Callable[[int, tuple[int, int], tuple[int, int]], Block]  #: (tensor id, rows, columns) inside its map
 ReadWhole = Callable[[int], Block]
+Leave = Callable[[Block], object]  #: of a state, as one row
 
 
 class Arithmetic:
@@ -51,8 +52,19 @@ class Arithmetic:
             )  # fmt: skip
         return values
 
-    def block(self, v: int, rows: tuple[int, int], columns: tuple[int, int], read: Read, whole: ReadWhole) -> Block:
-        """Return rows x columns of layer v's output; calls `read` once for each window of a local operand."""
+    def block(
+        self,
+        v: int,
+        rows: tuple[int, int],
+        columns: tuple[int, int],
+        read: Read,
+        whole: ReadWhole,
+        leave: Leave = lambda _: None,
+    ) -> Block:
+        """Return rows x columns of layer v's output; calls `read` once for each window of a local operand.
+
+        What a layer whose rows go in order takes from the row before is read as that row of itself; a scan leaves it.
+        """
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op in PRODUCT_OPS:
             left = read(operands[0], rows, columns) if 0 not in layer.whole else whole(operands[0])
@@ -68,11 +80,13 @@ class Arithmetic:
             return self._rearranged([whole(u) for u in operands], self.channels[v], layer, rows, columns)
         windows = [self._window(layer, u, rows, columns, read) for u in operands]
         stacked, is_map = np.concatenate([w for w, _ in windows]), np.concatenate([m for _, m in windows])
-        if layer.op == "scan":
-            return self._scan(stacked[:, :, 0], self.channels[v])
-        if layer.op == "recurrent":
+        if layer.op in ("recurrent", "scan"):
             before = read(v, (rows[0] - 1, rows[0]), columns)[:, 0, 0] if rows[0] else np.zeros(self.channels[v], int)
-            return self._recur(self.weights[v][:, :, 0, 0], stacked[:, :, 0], before)
+            if layer.op == "recurrent":
+                return self._recur(self.weights[v][:, :, 0, 0], stacked[:, :, 0], before)
+            found, state = self._scan(stacked[:, :, 0], before)
+            leave(state[:, None, None])
+            return found
         return self._slide(v, layer, stacked, is_map, rows[1] - rows[0], columns[1] - columns[0])
 
     def hide(self, v: int, rows: tuple[int, int], values: Block) -> Block:
@@ -135,12 +149,13 @@ class Arithmetic:
             rows.append(state)
         return np.stack(rows, axis=1)[:, :, None]
 
-    def _scan(self, rows: Block, channels: int) -> Block:
-        """Return rows of a scan, each from all channels of its own and the one before: it runs alone, whole maps."""
-        found = [np.zeros(channels, dtype=np.int64)]
+    def _scan(self, rows: Block, state: Block) -> tuple[Block, Block]:
+        """Return rows of a scan, each from all channels of its own and the state before, and the state behind them."""
+        found = []
         for row in rows.T:
-            found.append((7 * found[-1] + np.resize(row, channels) + row.sum()) % self.prime)
-        return np.stack(found[1:], axis=1)[:, :, None]
+            state = (7 * state + np.resize(row, len(state)) + row.sum()) % self.prime
+            found.append((state + row[-1]) * state % self.prime)
+        return np.stack(found, axis=1)[:, :, None], state
 
     def _elementwise(self, op: str, blocks: list[Block], channels: int) -> Block:
         """Combine the operands; one with fewer channels (where they are limited) repeats its channels."""

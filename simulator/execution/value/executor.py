@@ -14,9 +14,11 @@ from typing import Protocol
 
 import numpy as np
 
+from simulator.execution.count.layer_facts import state_of
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.pace import derive_pace
 from simulator.execution.count.part import COLUMNS, ROWS, Part
+from simulator.execution.count.scheme import Cells
 from simulator.execution.value.arithmetic import Arithmetic, Block
 
 Span = tuple[int, int]
@@ -163,6 +165,7 @@ class Execution:
         tensors, channels = part.network.tensors, arithmetic.channels
         self.memory = {u: TensorMemory(tensors[u].name, channels[u], regions[u]) for u in part.tensors}
         self.memory |= {u: whole for u, whole in (stays or {}).items() if u in self.memory}
+        self.states = {v: _state_of(part, v, channels[v]) for v in part.layers if state_of(part.network.layers[v])[0]}
         self.made = {u: np.zeros((tensors[u].height, tensors[u].width), dtype=bool) for u in part.tensors}
         self.stored = {v: np.zeros_like(dram_map(arithmetic, v)) for v in part.outputs}
         self.counts = Counts()
@@ -216,16 +219,17 @@ class Execution:
             self.memory[u].write(rows, columns, self.dram[u][:, rows[0] : rows[1], columns[0] : columns[1]])
             return
         values = self.arithmetic.block(
-            u, rows, columns, lambda p, r, c: self._window(p, u, r, c), lambda p: self._whole(p, u)
-        )
+            u, rows, columns, lambda p, r, c: self._window(p, u, r, c), lambda p: self._whole(p, u),
+            lambda state: self.states[u].write((rows[1] - 1, rows[1]), columns, state),
+        )  # fmt: skip
         self.memory[u].write(rows, columns, values)
         if u in self.stored:
             self.counts.dram_written[u] += elements
             self.stored[u][(slice(None), *place)] = self.memory[u].read(rows, columns)
 
     def _window(self, producer: int, reader: int, rows: Span, columns: Span) -> Block:
-        if producer == reader:  # the row before, of a recurrent layer
-            return self.memory[reader].read(rows, columns)
+        if producer == reader:  # the row before, of a recurrent layer, or the state that it left
+            return self.states.get(reader, self.memory[reader]).read(rows, columns)
         self.counts.window_read[producer, reader] += (rows[1] - rows[0]) * (columns[1] - columns[0])
         return self.memory[producer].read(rows, columns)
 
@@ -245,6 +249,11 @@ def _loaded(dram: Mapping[int, Block], u: int, part: Part) -> Block:
     if u not in dram:
         raise Miss(f"tensor {part.name(u)!r} is loaded, and DRAM does not have it")
     return dram[u]
+
+
+def _state_of(part: Part, v: int, channels: int) -> TensorMemory:
+    """Return the memory of what a scan carries: one row, which is that of the row that left it."""
+    return TensorMemory(f"{part.name(v)} (state)", channels, Cells(1, 1, 0, 0, channels))
 
 
 def dram_map(arithmetic: Arithmetic, tensor: int) -> Block:

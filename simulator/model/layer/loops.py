@@ -114,19 +114,19 @@ def loop_layer(
         keys=layer.keys,
         epilogue=epilogue,
         state=0 if layer.state is None else layer.state.size,
-        cut=_cut(network, v),
+        cut=len(own_channels(network, v)),
         apiece=_apiece(layer),
         sight=_sight(layer),
     )
 
 
-def _cut(network: Network, v: int) -> int:
-    """Return how many operands of a scan, the first, have a number for each channel, and are not b or c as well."""
+def own_channels(network: Network, v: int) -> list[int]:
+    """Return the operands of a scan, the first, that have a number for each channel, and are not b or c as well."""
     layer, operands = network.layers[v], network.operands[v]
     if layer.op != "scan":
-        return 0
-    own = (network.tensors[u].channels == layer.channels and u not in operands[-2:] for u in dict.fromkeys(operands))
-    return sum(takewhile(bool, own))
+        return []
+    channels = [each.channels for each in network.tensors]
+    return list(takewhile(lambda u: channels[u] == layer.channels and u not in operands[-2:], dict.fromkeys(operands)))
 
 
 def _apiece(layer: Layer) -> int:

@@ -1,8 +1,9 @@
 """Which result of a step may lie where one of its operands lay, if no later step reads that operand.
 
 The results of an element-wise layer, alone or as what follows a dense layer or a chain, replace those of an operand
-element by element, each after the only step of the loops that reads it. Windows, whole operands and products read
-elements again: their operands keep their place. (Our choice: Cocco has no tensors that stay on chip.)
+element by element, each after the only step of the loops that reads it; so do those of a scan, which also reads a row
+of its own channels once. Windows, whole operands and products read elements again: their operands keep their place.
+(Our choice: Cocco has no tensors that stay on chip.)
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
+from simulator.model.layer.loops import own_channels
 from simulator.model.nests.epilogue import Followed
 from simulator.model.nests.nest import Nest
 from workloads.network.layers.ops import JOIN_OPS, NORM_OPS
@@ -40,6 +42,7 @@ def _of_layer(network: Network, v: int) -> Iterator[Pair]:
     layer, operands = network.layers[v], network.operands[v]
     if layer.op in JOIN_OPS | NORM_OPS:
         yield from ((u, v) for i, u in enumerate(operands) if i not in layer.whole and operands.count(u) == 1)
+    yield from ((u, v) for u in own_channels(network, v) if operands.count(u) == 1)
 
 
 def _of_followed(network: Network, nest: Nest | None) -> Iterator[Pair]:

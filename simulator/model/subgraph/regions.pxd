@@ -22,5 +22,5 @@ cdef struct Tiling:
 
 cdef int join_axes(Subgraph* subgraph, i64* widths, Tiling* tiling) noexcept nogil
 cdef i64 fill_regions(
-    Subgraph* subgraph, Tiling* tiling, i64* widths, i64* cell_bytes, Region* regions
+    Subgraph* subgraph, Tiling* tiling, i64* widths, i64* cell_bytes, i64 samples, Region* regions
 ) noexcept nogil

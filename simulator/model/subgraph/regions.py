@@ -24,7 +24,7 @@ class Region(NamedTuple):
     main: tuple[int, int]
     side: tuple[int, int]  #: (0, 0) where there is none
     main_bytes: int
-    side_bytes: int
+    side_bytes: int  #: of SIDE, or of the state of a scan
 
 
 @dataclass
@@ -106,8 +106,8 @@ def allocate_regions(
     takes nothing here: its whole map is counted with the plan, not with the subgraph.
     """
     geometry, regions = subgraph.geometry, dict[int, Region]()
-    cell_bytes = {u: geometry.held_bytes(u, groups, cores) * samples for u in subgraph.tensors}
-    fill_regions(subgraph, tiling, geometry.extent[COLUMNS] if bands is None else bands, cell_bytes, regions)
+    cell_bytes = {u: geometry.held_bytes(u, groups, cores) for u in subgraph.tensors}
+    fill_regions(subgraph, tiling, geometry.extent[COLUMNS] if bands is None else bands, cell_bytes, samples, regions)
     return regions
 
 
@@ -116,15 +116,22 @@ def fill_regions(
     tiling: Tiling,
     widths: Mapping[int, int] | list[int],
     cell_bytes: dict[int, int],
+    samples: int,
     regions: dict[int, Region],
 ) -> int:
-    """Fill in the regions of every tensor, and return their bytes. cell_bytes: of a position of each tensor."""
-    total = 0
+    """Fill in the regions of every tensor, and return their bytes; SIDE of what a scan makes has its state.
+
+    cell_bytes: of a position of each tensor, one sample.
+    """
+    total, made = 0, subgraph.layer_count  # layers come first
     for u in subgraph.tensors[: subgraph.tensor_count]:
         rows, columns = tiling.rows[u], tiling.columns[u].size
-        height, width, cell = subgraph.geometry.extent[ROWS][u], widths[u], cell_bytes[u]
+        height, width, cell = subgraph.geometry.extent[ROWS][u], widths[u], cell_bytes[u] * samples
+        state = subgraph.geometry.state_bytes[u] * samples if made > 0 else 0
+        made -= 1
         if is_kept(subgraph, u):
-            regions[u] = Region(shape(height, width), shape(0, 0), 0, 0)
+            regions[u] = Region(shape(height, width), shape(0, 0), 0, state)
+            total += state
             continue
         main = min(tiling.held[u], height) * min(columns, width) * cell
         side = 0
@@ -137,9 +144,9 @@ def fill_regions(
             shape(min(tiling.held[u], height), min(columns, width)),
             shape(side, width if side else 0),
             main,
-            side * width * cell,
+            side * width * cell + state,
         )
-        total += main + side * width * cell
+        total += main + side * width * cell + state
     return total
 
 

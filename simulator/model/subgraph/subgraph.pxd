@@ -41,9 +41,11 @@ cdef struct Geometry:   # by tensor id, layers first
     i64* bits           # of an element
     i64* row_bytes      # of a position
     i64* size_bytes     # by tensor
+    i64* state_bytes    # by tensor, held of what rows carry from one to the next: of scans, else 0
     i64* is_square
     i64* weight_bytes   # by layer, as everything below
     i64* operations
+    i64* carried_bytes  # of a state, what an update reads and leaves
     i64* operation_extra  # what they take beyond INT8, in units
     i64* alone          # whether it runs in no subgraph of several: simulator.model.holding.Holding
     i64* unit           # simulator.model.subgraph.apart.units_of, where machine.is_apart

@@ -54,6 +54,8 @@ class Geometry:
             sum(count * (units_of_numbers(*numbers) - OPERATION_UNITS) for count, *numbers in _operations(network, v))
             for v in range(self.count)
         ]  #: units beyond those of INT8
+        self.state_bytes = [self._state_bytes(u, is_held=True) for u in range(len(network.tensors))]  #: held
+        self.carried_bytes = [self._state_bytes(v) for v in range(self.count)]  #: of a state, from update to update
         self.reach = tuple([layer.reach[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.stride = tuple([layer.stride[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
         self.upsample = tuple([layer.upsample[axis] for layer in network.layers] for axis in (ROWS, COLUMNS))
@@ -77,6 +79,15 @@ class Geometry:
         alignment = self.technology.channel_alignment
         channels = -(-self.channels[tensor] // groups // (alignment * cores)) * alignment
         return row_bytes(channels, self.network.tensors[tensor].bits)
+
+    def _state_bytes(self, tensor: int, is_held: bool = False) -> int:
+        """Return the bytes of the state of the scan that makes a tensor, one sample; 0 for others. Held: in words."""
+        state = None if tensor >= self.count else self.network.layers[tensor].state
+        if state is None:
+            return 0
+        word = self.technology.channel_alignment if is_held else 1
+        sum_bytes = -(-self.network.layers[tensor].bits.sums // 8)
+        return state.size * sum_bytes * (-(-self.channels[tensor] // word) * word)
 
     def _is_square(self, tensor: int) -> bool:
         """Return whether rows are as columns: those of a tensor, and the windows of the layer that makes it."""

@@ -31,7 +31,7 @@ def buffer_bytes(
 ) -> tuple[int, int]:
     """Return the global-buffer traffic of one sample, not counting DRAM transfers, and how much of it is writes.
 
-    Results are written, windows read, SIDE copies both.
+    Results are written, windows read, SIDE copies and states both.
 
     works: how often a mapper moves each word; without it, operands are read and results written once per update.
     """
@@ -46,11 +46,18 @@ def buffer_bytes(
             if local:
                 window = windows_met(geometry, v, u, rows[v], columns[v])
                 total += often(window * geometry.row_bytes[u], work_of(works, v).inputs)
-        if regions[u].side_bytes:
+        if regions[u].side[ROWS]:
             again = rows_again(subgraph, tiling, u, regions[u].main[ROWS], regions[u].side[ROWS], is_full)
             copied = again * geometry.extent[COLUMNS][u] * geometry.row_bytes[u]
             total, written = total + 2 * copied, written + copied
-    return total, written
+    carried = carried_bytes(subgraph, rows, columns)
+    return total + 2 * carried, written + carried
+
+
+def carried_bytes(subgraph: Subgraph, rows: Mapping[int, Updates], columns: Mapping[int, Updates]) -> int:
+    """Return the bytes of states that updates leave for the next one of their scan, which reads them."""
+    carried = subgraph.geometry.carried_bytes
+    return sum((rows[v].times * columns[v].times - 1) * carried[v] for v in subgraph.layers if carried[v])
 
 
 def results_of(subgraph: Subgraph, works: Mapping[int, Work] | None = None) -> tuple[int, int]:

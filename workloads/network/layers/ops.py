@@ -10,5 +10,5 @@ JOIN_OPS = frozenset({"add", "mul"})
 NORM_OPS = frozenset({"softmax", "layernorm"})  #: two statistics of a position are all that its channels share
 ELEMENTWISE_OPS = JOIN_OPS | NORM_OPS | {"lrn"}
 PRODUCT_OPS = frozenset({"matmul", "attention"})  #: these multiply activations, head by head
-ALONE_OPS = {"attention": "an attention in blocks", "scan": "a scan"}  #: these run in no subgraph of several layers
+ALONE_OPS = {"attention": "an attention in blocks"}  #: these run in no subgraph of several layers
 OPS = WINDOW_OPS | ELEMENTWISE_OPS | PRODUCT_OPS | {"rearrange", "scan"}

@@ -12,7 +12,7 @@ cdef struct Moves:  # of all samples and cores beside the DRAM side (simulator.m
 cdef inline i64 copied_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
     """Bytes of a tensor that all row operations take out of SIDE."""
     cdef Region* region = &w.regions[u]
-    if not region.side_bytes:
+    if not region.side.rows:
         return 0
     return (
         rows_again(&w.subgraph, &w.tiling, u, region.main.rows, region.side.rows, is_full)
@@ -25,15 +25,16 @@ cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
     cdef Subgraph* s = &w.subgraph
     cdef Updates* rows = w.updates[0]
     cdef Updates* columns = w.updates[1]
-    cdef i64 u, v, met, copied, total = 0, written = 0, weight = 0, crossed = 0
+    cdef i64 u, v, met, copied, passed, total = 0, written = 0, read = 0, weight = 0, crossed = 0
     cdef bint is_full = starts_full(s, &w.tiling, ROWS)
     fill_updates(s, &w.tiling, ROWS, is_full, rows)
     fill_updates(s, &w.tiling, COLUMNS, starts_full(s, &w.tiling, COLUMNS), columns)
     for v in s.tensors[:s.layer_count]:
-        written += net.size_bytes[v]
+        passed = (rows[v].times * columns[v].times - 1) * net.carried_bytes[v]
+        written, read = written + net.size_bytes[v] + passed, read + passed
         if net.weight_bytes[v]:
             weight += rows[v].times * columns[v].times * net.weight_bytes[v]
-    total = written
+    total = written + read
     for u in s.tensors[:s.tensor_count]:
         for reader in s.readers[u][:s.reader_count[u]]:
             v, met = reader.layer, 0

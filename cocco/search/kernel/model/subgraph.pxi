@@ -94,5 +94,5 @@ cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noe
 
 
 cdef i64 allocate_regions(Net* net, Work* w) noexcept nogil:
-    """simulator.model.subgraph.regions.allocate_regions; return the bytes of all regions."""
-    return fill_regions(&w.subgraph, &w.tiling, widths_of(net, w), w.cell_bytes, w.regions)
+    """simulator.model.subgraph.regions.allocate_regions of one sample; return the bytes of all regions."""
+    return fill_regions(&w.subgraph, &w.tiling, widths_of(net, w), w.cell_bytes, 1, w.regions)

@@ -9,7 +9,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from simulator.execution.count.layer_facts import COMBINING, WEIGHTED, is_depthwise, output_bits, row_bytes, tensor_of
+from simulator.execution.count.layer_facts import (
+    COMBINING,
+    WEIGHTED,
+    is_depthwise,
+    of_own_channels,
+    output_bits,
+    row_bytes,
+    tensor_of,
+)
 from simulator.execution.count.miss import Miss
 from simulator.execution.count.stays import Lies
 from simulator.execution.layer.common.plan import LayerPlan
@@ -124,9 +132,9 @@ def as_large(network: Network, u: int, v: int) -> bool:
 
 
 def place_of_layer(network: Network, v: int, lies: Lies) -> tuple[int, int] | None:
-    """Return the operand of an element-wise layer that is read for the last time, if the results lie there."""
-    layer, operands = network.layers[v], network.operands[v]
-    for i, u in enumerate(operands if layer.op in COMBINING and layer.op != "lrn" else ()):
+    """Return the operand of an element-wise layer, or a scan, read for the last time, if the results lie there."""
+    layer, operands, own = network.layers[v], network.operands[v], of_own_channels(network, v)
+    for i, u in enumerate(operands if layer.op in COMBINING and layer.op != "lrn" else own):
         is_once = i not in layer.whole and operands.count(u) == 1
         if is_once and u in lies.ending and v in lies.on_chip and as_large(network, u, v):
             return u, v

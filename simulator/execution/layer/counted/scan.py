@@ -7,14 +7,13 @@ from collections.abc import Set
 from simulator.execution.count import layer_facts as facts
 from simulator.execution.layer.common.chip import Chip
 from simulator.execution.layer.common.plan import LayerPlan, pieces
-from simulator.execution.layer.counted.apart import sum_bytes
 from workloads.network.network import Network
 
 
 def count_scan(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int, on_chip: Set[int]) -> None:
     """Count blocks of channels, with their weights; samples, one after the other; rows."""
     layer, own, rows = network.layers[v], facts.of_own_channels(network, v), batch * network.layers[v].height
-    size, each_own, weights = facts.state_of(layer)[0] * sum_bytes(layer), facts.apiece(layer), 0
+    each_own, weights = facts.apiece(layer), 0
     if not each_own:  # heads share them, and they stay
         weights = facts.weight_bytes(network, v)
         chip.weights.hold("weights", weights)
@@ -25,8 +24,10 @@ def count_scan(network: Network, v: int, chip: Chip, plan: LayerPlan, batch: int
             chip.weights.hold("weights", weights)
             chip.load_weights(times * weights)
         chip.weight_buffer += times * rows * weights
-        chip.activations.hold("state", size * chip.rounded(channels))
-        chip.copy(2 * times * (rows - batch) * size * channels)  # the first row reads none, the last leaves none
+        chip.activations.hold("state", facts.state_bytes(layer, chip.rounded(channels)))
+        chip.copy(
+            2 * times * (rows - batch) * facts.state_bytes(layer, channels)
+        )  # the first row reads none, the last leaves none
         for u in dict.fromkeys(network.operands[v]):
             count, bits = channels if u in own else network.tensors[u].channels, facts.bits_of(network, u)
             chip.global_buffer += times * rows * facts.row_bytes(count, bits)

@@ -18,8 +18,10 @@ from simulator.execution.layer.common.statistics import POWERS, PRIME
 from simulator.technology import SUM_BYTES
 
 
-def run_scan(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> None:
-    """Run blocks of channels; samples, one after the other; rows, in order."""
+def run_scan(
+    problem: Problem, chip: Chip, plan: LayerPlan, output: Values, place: tuple[int, int] | None = None
+) -> None:
+    """Run blocks of channels; samples, one after the other; rows, in order. place: begins with where results lie."""
     layer, of_each, each_own = problem.layer, apiece(problem.layer), of_own_channels(problem.network, problem.v)
     for block in cuts(layer.channels, plan.apart):
         part = range(block.start * of_each, block.stop * of_each) if of_each else range(problem.weights.size)
@@ -47,6 +49,8 @@ def run_scan(problem: Problem, chip: Chip, plan: LayerPlan, output: Values) -> N
                 chip.hold_results(chip.rounded(len(block)))
                 where = (sample, sample + 1), (block.start, block.stop), (row, row + 1), (0, 1)
                 deliver(chip, output, [range(*each) for each in where], found[None, :, None, None])
+                if place is not None:
+                    problem.maps[place[0]][sample, block.start : block.stop, row, 0] = found
         chip.activations.give("state", room)
         if of_each or block.stop == layer.channels:
             chip.weights.give("weights", len(part))
