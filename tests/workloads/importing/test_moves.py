@@ -221,3 +221,41 @@ def test_a_product_whose_factors_lie_the_other_way_round_is_turned():
     network = read(attend, torch.zeros(1, 8, 4, 4), **{name: nn.Conv2d(8, 8, 1) for name in "qkv"})
     assert ops(network) == ["conv", "conv", "conv", "matmul", "softmax", "matmul"]
     assert network.macs == 3 * 16 * 64 + 2 * 16 * 16 * 8
+
+
+def test_channels_that_attend_to_each_other_are_weighed_where_they_lie():
+    """Two heads of 4 channels at 16 positions: their products need a copy of one map, their weights none."""
+
+    def attend(self, x):
+        q, k, v = (part(x).view(1, 2, 4, 16) for part in (self.q, self.k, self.v))
+        return self.out(((q @ k.transpose(2, 3)).softmax(-1) @ v).reshape(1, 8, 4, 4))
+
+    parts = {name: nn.Conv2d(8, 8, 1) for name in ("q", "k", "v", "out")}
+    network = read(attend, torch.zeros(1, 8, 4, 4), **parts)
+    assert ops(network) == ["conv", "conv", "conv", "rearrange", "matmul", "softmax", "matmul", "conv"]
+    context = network.layers[6]
+    assert (context.height, context.width, context.channels, context.macs) == (4, 4, 8, 16 * 8 * 4)
+    assert verify(network, Partition.layerwise(network), Accelerator(shared_buffer=2000)).verified
+
+
+def test_a_softmax_over_positions_has_the_rows_of_its_product():
+    """Keys of two heads, softmax over 5 positions: one copy, which their product with values reads as it lies."""
+
+    def attend(self, x):
+        q, k, v = (part(x).view(1, 5, 2, 4).transpose(1, 2) for part in (self.q, self.k, self.v))
+        return q @ (k.softmax(2).transpose(2, 3) @ v)
+
+    network = read(attend, torch.zeros(1, 5, 8), **{name: nn.Linear(8, 8) for name in "qkv"})
+    assert ops(network) == ["fc", "fc", "fc", "rearrange", "softmax", "matmul", "matmul"]
+
+
+def test_what_was_joined_along_rows_is_there_as_it_was():
+    """A class token before the positions of a map, and the map again without it: nothing is copied for its window."""
+
+    def apart(self, x):
+        rows = torch.cat([self.token(x.mean((2, 3))).unsqueeze(1), x.flatten(2).transpose(1, 2)], 1)
+        return self.rows(rows), self.window(rows[:, 1:].transpose(1, 2).reshape(1, 8, 4, 4))
+
+    parts = {"token": nn.Linear(8, 8), "rows": nn.Linear(8, 8), "window": nn.Conv2d(8, 8, 3)}
+    network = read(apart, torch.zeros(1, 8, 4, 4), **parts)
+    assert sorted(ops(network)) == ["avgpool", "conv", "fc", "fc", "rearrange"]

@@ -154,7 +154,8 @@ def _along_channels(sketch: Sketch, op: str, value: Value, axes: Sequence[int]) 
     value = sketch.settle(value)
     if not all(is_channels(value.dims[axis]) for axis in axes):
         others = [i for i in range(value.rank) if i not in axes and value.shape[i] > 1]
-        value = sketch.rearranged([value], value.shape, others)
+        rows = [i for i in others if views.positions(value.dims[i])] or others[-1:]  # heads stay channels
+        value = sketch.rearranged([value], value.shape, rows)
     assert value.source is not None
     return replace(value, source=sketch.light(op, "", (value.source,), sketch.map_of(value)))
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from math import prod
 
 from workloads.errors import NetworkError
 from workloads.importing import views
 from workloads.importing.families.sliding import resize
-from workloads.importing.sketch import Sketch
+from workloads.importing.sketch import Piece, Sketch
 from workloads.importing.values import Value, checked, derived, position_dims, size_of
 from workloads.importing.views import CHANNELS, COLUMNS, REPEATS, ROWS, Atom, full, is_channels
 from workloads.network.layers.layer import Layer
@@ -207,7 +208,12 @@ def concat(sketch: Sketch, values: Sequence[Value], axis: int) -> Value:
         return Value(shape, name, views.numbered(tuple(dims)))
     along = sorted({i for value in maps for i in position_dims(value)}) or [axis]
     rows, columns = ([along[0]], [along[1]]) if len(along) == 2 else (along, [])
-    return sketch.rearranged(maps, shape, rows, columns)
+    found = sketch.rearranged(maps, shape, rows, columns)
+    if len(maps) == len(values):
+        ends = list(accumulate(value.shape[axis] for value in maps))
+        steps = [range(end - value.shape[axis], end) for value, end in zip(maps, ends)]
+        sketch.remember(found, axis, tuple(Piece(each, value, range(len(each))) for value, each in zip(maps, steps)))
+    return found
 
 
 def _lies_as_cache(sketch: Sketch, value: Value, axis: int) -> bool:

@@ -160,10 +160,11 @@ def _of_maps(sketch: Sketch, first: Value, second: Value, batch: Sequence[int], 
             whole=(1,), operand_heads=heads * blocks,
         ))  # fmt: skip
         return Value(shape, name, _product_dims(first, shape))
-    if not _lies_first(first, batch):
+    if not _lies_first(first, batch) or _is_softmax(sketch, first):  # no softmax follows along the second's positions
         turned = swapped(sketch, second), swapped(sketch, first)
         if _lies_first(turned[0], batch) and _own_heads(sketch, turned[1]) == heads and not second.above:
             return swapped(sketch, _of_maps(sketch, *turned, batch, _turned(shape)))
+    if not _lies_first(first, batch):
         wanted = (*batch, *first.shape[-2:])
         first = sketch.rearranged([first], wanted, [rank - 2])
     own = _own_heads(sketch, second)
@@ -207,6 +208,10 @@ def _lies_first(value: Value, batch: Sequence[int]) -> bool:
     """Whether an array is the first operand of a product as it lies: rows are positions, heads and columns channels."""
     is_split = value.shape[:-2] == tuple(batch) and _is_heads(value) and not repeats_in(value.dims)
     return is_split and is_channels(value.dims[-1]) and not _mixed(value.dims[-2])
+
+
+def _is_softmax(sketch: Sketch, value: Value) -> bool:
+    return any(layer.name == value.source and layer.op == "softmax" for layer in reversed(sketch.layers))
 
 
 def _own_heads(sketch: Sketch, value: Value) -> int:
