@@ -68,7 +68,7 @@ def _weights_behind(rules: PricingRules, rate: Rate) -> tuple[tuple[int, int], .
     """Return for each layer the slots that all up to it take at least, and the bytes of weights that come after it."""
     network = rules.geometry.network
     count = len(network.layers)
-    weights, cycles, cones = rules.geometry.weight_bytes, rules.cycles, Cones(network.producers)
+    weights, cycles, cones = rules.geometry.brought_bytes, rules.cycles, Cones(network.producers)
     together = [0] * count  # the layers that may be in a nest with each
     for nest in rules.nests:
         for v in nest:

@@ -6,7 +6,7 @@ connected, so a partition of the union is a partition of each network, and opera
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import product
@@ -140,6 +140,20 @@ class Problem:
     def weight_bytes(self) -> tuple[int, ...]:
         """Bytes of each layer's weights, of experts those that the batch uses."""
         return tuple(size for rules in self.rules for size in rules.geometry.weight_bytes)
+
+    @cached_property
+    def brought_bytes(self) -> tuple[int, ...]:
+        """The same, of layers with the same weights only of the first: what any plan loads at least."""
+        return tuple(size for rules in self.rules for size in rules.geometry.brought_bytes)
+
+    def weights_of(self, group: Iterable[int]) -> int:
+        """Return the bytes of the weights of some layers, each once."""
+        return sum([self.weight_bytes[v] for v in {self._first_with[v] for v in group}])
+
+    @cached_property
+    def _first_with(self) -> list[int]:
+        pairs = zip(self.rules, self.offsets)
+        return [offset + v for rules, offset in pairs for v in rules.geometry.network.first_with]
 
     @property
     def metric(self) -> Metric:

@@ -61,7 +61,7 @@ def _counted(
 ) -> Iterator[tuple[str, Number]]:
     chip, found = evaluation.accelerator, {(each.name, each.subgraph): each.counted for each in checks}
     yield "subgraphs", len({each.subgraph for each in checks} - {None})
-    yield "compulsory_bytes", _once(network, chip.batch)
+    yield "compulsory_bytes", _once(network, chip)
     if chip.technology.logic:
         yield "chip_area_mm2", _chip_mm2(chip, chip.technology.logic)
     needs = _needs([{name: found[name, i] for name in (*OFF_CHIP, "compute_cycles")} for i in range(len(partition))])
@@ -119,13 +119,14 @@ def _chip_mm2(chip: Accelerator, logic: Logic) -> float:
     return total
 
 
-def _once(network: Network, batch: int) -> int:
+def _once(network: Network, accelerator: Accelerator) -> int:
     """Return the bytes of all weights once, plus the model's inputs and outputs once per sample."""
-    own, layers = facts.with_experts(network, batch), range(len(network.layers))
+    own, layers, batch = facts.with_experts(network, accelerator.batch), range(len(network.layers)), accelerator.batch
     read = {u for producers in network.producers for u in producers}
     ends = [u for u, _ in enumerate(network.tensors) if u in read and u not in layers]
     ends += [v for v in layers if network.is_output[v]]
-    return sum(facts.weight_bytes(own, v) for v in layers) + batch * sum(facts.size_bytes(own, u) for u in ends)
+    loaded = facts.loaded_by(own, layers) if accelerator.cores == 1 else layers  # cores share no weights of several
+    return sum(facts.weight_bytes(own, v) for v in loaded) + batch * sum(facts.size_bytes(own, u) for u in ends)
 
 
 def _needs(counted: Sequence[dict[str, Number]]) -> list[float]:

@@ -45,6 +45,7 @@ class PricingRules:
             raise ValueError("geometry and accelerator have different technologies; they must have the same")
         geometry = geometry.in_batch(accelerator.batch)
         if accelerator.cores > 1:
+            geometry = geometry.unshared()  # our choice: cores share no weights of several layers
             _check_shared(geometry.network, technology.channel_alignment)
         if not accelerator.mapper.is_flat:
             _check_plain(geometry.network)

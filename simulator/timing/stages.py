@@ -171,6 +171,12 @@ def _coarser(steps: list[tuple[Rows, Rows]], width: int) -> list[tuple[Rows, Row
     return [(group[0][0], group[-1][1]) for group in groups]
 
 
+def _bringing(subgraph: Subgraph, before: Rows, made: list[int]) -> set[int]:
+    """Return the layers that are the first to use their weights, when these begin or go on."""
+    geometry, used = subgraph.geometry, {subgraph.geometry.shares[v] for v in subgraph.layers if before[v]} - {0}
+    return {v for v in geometry.bringing(made) if geometry.shares[v] not in used}
+
+
 def _stage(model: SubgraphModel, slots: dict[int, int], crossing: Crossing, before: Rows, after: Rows) -> Stage:
     subgraph, geometry, batch = model.subgraph, model.subgraph.geometry, model.rules.batch
     height, width = geometry.extent
@@ -181,7 +187,7 @@ def _stage(model: SubgraphModel, slots: dict[int, int], crossing: Crossing, befo
     made = [v for v in subgraph.layers if after[v] > before[v]]
     return Stage(
         moved(subgraph.loaded),
-        tuple((v, geometry.weight_bytes[v]) for v in made if not before[v] and geometry.weight_bytes[v]),
+        tuple((v, geometry.weight_bytes[v]) for v in made if not before[v] and v in _bringing(subgraph, before, made)),
         tuple((v, slots[v] * after[v] // height[v] - slots[v] * before[v] // height[v]) for v in made),
         moved(subgraph.outputs),
         crossing.between((v, before[v], after[v], height[v]) for v in made),

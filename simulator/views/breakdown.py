@@ -168,12 +168,9 @@ def fits_from(needs: Sequence[tuple[int, int]], accelerator: Accelerator) -> dic
 def _breakdown(
     model: SubgraphModel, price: Price | Shortage, start: dict[str, int] | None, weight_capacity: int | None
 ) -> Breakdown:
-    names = model.rules.geometry.network.names(model.subgraph.layers)
-    weights = tuple(
-        WeightBytes(name, size)
-        for name, v in zip(names, model.subgraph.layers)
-        if (size := model.rules.geometry.weight_bytes[v])
-    )
+    geometry = model.rules.geometry
+    names, bringing = geometry.network.names(model.subgraph.layers), geometry.bringing(model.subgraph.layers)
+    weights = tuple(map(WeightBytes, geometry.network.names(bringing), [geometry.weight_bytes[v] for v in bringing]))
     weights = tuple(sorted(weights, key=lambda each: -each.weight_bytes))
     if isinstance(price, Price):
         status: Literal["held", "streamed"] = "streamed" if price.is_streamed else "held"

@@ -40,8 +40,9 @@ def finish(sketch: Sketch, outputs: Iterable[Value]) -> Network:
     for name in sketch.inputs:
         if name in read:
             builder.input(name, *sketch.builder.shape(name), kind="cache" if name in sketch.caches else "input")
+    shared = _shared(sketch, layers)
     for layer in layers:
-        builder.append(replace(layer, appended=layer.name in sketch.appended))
+        builder.append(replace(layer, appended=layer.name in sketch.appended, shared=shared.get(layer.name, "")))
     unread = sketch.caches - read
     sketch.notes = [note for note in sketch.notes if note.how != "cache" or note.node not in unread]
     notes = [*sketch.notes, *weight_notes(sketch.matrices, uses, sketch.chosen_tables, sketch.read_elements)]
@@ -111,6 +112,16 @@ def _split(sketch: Sketch, layers: list[Layer], ends: set[str]) -> list[Layer]:
         else:
             found.append(layer)
     return found
+
+
+def _shared(sketch: Sketch, layers: Iterable[Layer]) -> dict[str, str]:
+    """Return, by layer, the stored matrix that is the weights of several layers, as a whole."""
+    users: dict[str, list[str]] = {}
+    for layer in layers:
+        names = sketch.weights_of.get(layer.name, frozenset())
+        if len(names) == 1 and layer.experts is None and layer.weight_elements == sketch.matrices.get(min(names)):
+            users.setdefault(min(names), []).append(layer.name)
+    return {layer: name for name, found in users.items() if len(found) > 1 for layer in found}
 
 
 def _covers(sketch: Sketch, readers: list[Layer]) -> bool:

@@ -12,7 +12,7 @@ HOW = {
     "folded": "hidden in the layers around it",
     "passed": "not understood: it hands its input on",
     "read": "constant or given by the caller: a model input, its bytes are read",
-    "shared": "weights of several layers: stored once, counted and loaded for each",
+    "shared": "weights of several layers: stored once, counted for each; loaded once in a subgraph",
     "not loaded": "weights that no layer reads: constants are made of them, or nothing needs them",
     "cache": "rows of earlier steps: a model input of the products that need them; new rows are appended in DRAM",
     "recurrent": "steps in order: all of them are one product and one recurrent layer",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from workloads.display import html
 from workloads.errors import NetworkError, check_type, shown
-from workloads.network.layers.kinds import check_input
+from workloads.network.layers.kinds import check_input, check_shared
 from workloads.network.layers.layer import Concat, Layer, Note, Tensor
 from workloads.network.layers.ops import OPS, WINDOW_OPS
 from workloads.network.layers.shapes import Shape, check_layer, check_name, check_tensor
@@ -84,6 +84,7 @@ class Network:
                 raise self._unknown_input(layer, shapes) from None
             check_layer(layer, operands)
             shapes[layer.name] = (layer.height, layer.width, layer.channels)
+        check_shared(self.layers)
         if self.concats:
             self._check_concats()
 
@@ -217,6 +218,12 @@ class Network:
         """Tensor id of each layer and model input, by name."""
         names = [layer.name for layer in self.layers] + [tensor.name for tensor in self.inputs]
         return MappingProxyType({name: i for i, name in enumerate(names)})
+
+    @cached_property
+    def first_with(self) -> tuple[int, ...]:
+        """Per layer the first one that has the same weights: as a rule itself."""
+        found: dict[str, int] = {}
+        return tuple(found.setdefault(each.shared, v) if each.shared else v for v, each in enumerate(self.layers))
 
     @cached_property
     def tensors(self) -> tuple[Tensor, ...]:

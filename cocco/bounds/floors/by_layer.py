@@ -102,13 +102,13 @@ def least_of_layers(problem: Problem) -> list[Totals]:
 def _least_of_layer(rules: PricingRules, v: int) -> Totals:
     """Return the least that a layer adds to the totals in any step; slots are those of what crosses."""
     geometry, batch = rules.geometry, rules.batch
-    weights, result = geometry.network.layers[v].weight_bytes, geometry.size_bytes[v]
+    weights, result, brought = geometry.weight_bytes[v], geometry.size_bytes[v], geometry.brought_bytes[v]
     output = batch * result if geometry.network.is_output[v] else 0
-    ema = weights + output
+    ema = brought + output
     return Totals(
         ema_bytes=ema,
         global_buffer_bytes=output + batch * (result + met_bytes(rules, v)),
-        weight_buffer_bytes=2 * weights,
+        weight_buffer_bytes=brought + weights,
         crossbar_bytes=0,
         operations=batch * geometry.operations[v],
         operation_extra=batch * geometry.operation_extra[v],

@@ -80,7 +80,7 @@ def least_weights(problem: Problem) -> list[int]:
     If layers may run one group of channels after another, the weights of one group suffice.
     """
     groups = [most for rules in problem.rules for most in rules.most_groups]
-    return [size // most for size, most in zip(problem.weight_bytes, groups)]
+    return [size // most for size, most in zip(problem.brought_bytes, groups)]
 
 
 def _of_network(problem: Problem, hulls: Hulls, i: int, extras: Sequence[Traffic]) -> Traffic:
@@ -96,7 +96,7 @@ def _of_network(problem: Problem, hulls: Hulls, i: int, extras: Sequence[Traffic
             times = _crossings(hulls, offset + u, readers, u in outputs)
         crossings += times * tensor.size_bytes
     maps = problem.accelerator.batch * crossings + sum(extras[offset + v].maps for v in range(count))
-    weights = sum(problem.weight_bytes[offset : offset + count])
+    weights = sum(problem.brought_bytes[offset : offset + count])
     return Traffic(weights + sum(extras[offset + v].weights for v in range(count)), maps)
 
 

@@ -31,7 +31,7 @@ class Floors:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         if problem.keep == "auto":
-            self.traffic = [Traffic(each.geometry.network.weight_bytes, once_bytes(each)) for each in problem.rules]
+            self.traffic = [Traffic(sum(each.geometry.brought_bytes), once_bytes(each)) for each in problem.rules]
             rules = enumerate(problem.rules)
             self.buffered = [in_nests(each, once_each(each), least_of_nests(problem, i)) for i, each in rules]
             self.shares = SHARES_KEPT

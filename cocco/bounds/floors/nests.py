@@ -57,8 +57,8 @@ def _least_of_nests(part: Problem) -> Iterator[tuple[Group, Own]]:
             known[key] = _in_ample_room(part, nest)
         row = known[key]
         if row is not None:
-            weights = sum([rules.geometry.weight_bytes[v] for v in nest])
-            yield nest, Own(row.global_buffer_bytes - (row.ema_bytes - weights), row.weight_buffer_bytes - weights)
+            once, each = rules.geometry.weights_of(nest), sum([rules.geometry.weight_bytes[v] for v in nest])
+            yield nest, Own(row.global_buffer_bytes - (row.ema_bytes - once), row.weight_buffer_bytes - each)
 
 
 def _in_ample_room(part: Problem, nest: Group) -> Totals | None:

@@ -143,7 +143,7 @@ class _Reading:
             by_family.setdefault(part.family, []).append(part.channels)
         whole = len(by_family) == 1 and None not in operands
         rows, columns = self._taps(v, layer)
-        if layer.groups > 1 and not whole or not by_family:
+        if layer.groups > 1 and not whole or not by_family or layer.shared:
             return None
         result, products = self._result(v, layer), []
         experts = 1 if layer.experts is None else layer.experts.active

@@ -83,7 +83,7 @@ def most_handed(rules: PricingRules, group: Group) -> int:
 def _of_group(part: Problem, group: Group, price: Callable[[KeptStep], Totals | None]) -> Alone | None:
     """Return `Alone` for a layer or a nest; None if it moves nothing beyond, or has too many sets to look at."""
     (network,), (rules,), room = part.networks, part.rules, part.accelerator.activation_capacity
-    inside, weights = set(group), sum([rules.geometry.weight_bytes[v] for v in group])
+    inside, weights = set(group), rules.geometry.weights_of(group)
     reads = [u for u in dict.fromkeys(u for v in group for u in network.producers[v]) if u not in inside]
     made = [v for v in group if not inside.issuperset(network.consumers[v])]
     written = [v for v in group if network.is_output[v]]

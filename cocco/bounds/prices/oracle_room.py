@@ -36,7 +36,7 @@ class Room(NamedTuple):
         is_apart: all layers may run in groups of channels, one after the other; else one of S may not, so all is held.
         """
         model, machine = self.model, problem.accelerator
-        weights = least_weights(problem) if is_apart else problem.weight_bytes
+        weights = least_weights(problem) if is_apart else problem.brought_bytes
         if machine.max_regions is not None:
             model.add(sum(self.inside.values()) + sum(self.arriving.values()) <= machine.max_regions)
         held = self._held(costs, tensors, is_apart, has_leads and not is_apart)

@@ -68,7 +68,7 @@ class ByteArithmetic(Arithmetic):
         maps = [run[v].transpose(1, 2, 0) for v in self.network.outputs for run in runs]
         return b"".join(each.astype(f"<u{self.bits // 8}").tobytes() for each in maps)
 
-    def block(self, v: int, rows: Span, columns: Span, read: Read, whole: ReadWhole) -> Block:
+    def block(self, v: int, rows: Span, columns: Span, read: Read, whole: ReadWhole, *leave: object) -> Block:
         """Return rows x columns of layer v's output."""
         layer, operands = self.network.layers[v], self.network.operands[v]
         if layer.op == "rearrange":

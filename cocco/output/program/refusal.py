@@ -20,9 +20,12 @@ def check_supported(priced: PricedPartition) -> None:
     if priced.rules.tile_rule != "exact":
         raise Refusal("tile rule 'paper': it loses data where branches meet again; export one of --tile-rule exact")
     _check_network(network)
-    for names, price in zip(partition.names, priced.prices):
+    for names, model, price in zip(partition.names, priced.models, priced.prices):
         if isinstance(price, Shortage):
             raise Refusal(f"plan cannot run: {names[0]!r} .. {names[-1]!r}: {price.reason}")
+        shares = list(filter(None, (priced.rules.geometry.shares[v] for v in model.subgraph.layers)))
+        if price.loops is None and len({*shares}) < len(shares):
+            raise Refusal(f"subgraph {names[0]!r} .. {names[-1]!r}: weights of several layers have no program yet")
 
 
 def _check_network(network: Network) -> None:

@@ -111,6 +111,9 @@ cdef class Kernel:
         self.net.state_bytes = self._hold([rules[i].geometry.state_bytes[t] for i, t in order])
         self.net.carried_bytes = self._hold([x for rule in rules for x in rule.geometry.carried_bytes])
         self.net.weight_bytes = self._hold([x for rule in rules for x in rule.geometry.weight_bytes])
+        self.net.shares = self._hold([
+            share and share + offset for rule, offset in zip(rules, offsets) for share in rule.geometry.shares
+        ])
         self.net.operations = self._hold([x for rule in rules for x in rule.geometry.operations])
         self.net.operation_extra = self._hold([x for rule in rules for x in rule.geometry.operation_extra])
         self.machine.is_apart = any(unit != 1 for rule in rules for unit in rule.units)
@@ -172,7 +175,7 @@ cdef class Kernel:
             self.net.nests[k].may_stay = self._hold([v not in nest.inner for v in layers])
             self.net.nests[k].needs, self.net.nests[k].need_count = self._hold(sum(smallest, ())), len(smallest)
             self.net.nests[k].least = least_room(rules.loops_of(layers), rules.is_shared).activation
-            self.net.nests[k].weights = sum(rules.geometry.weight_bytes[v] for v in layers)
+            self.net.nests[k].weights = rules.geometry.weights_of(layers)
             for v in ids:
                 at[v].append(k)
         self.net.nest_at, self.net.nest_start = self._hold(sum(at, [])), self._hold(_starts(at))

@@ -138,7 +138,7 @@ class Pricer:
         """
         problem = self.problem
         rules, offset = problem.rules[problem.network_of[group[0]]], problem.offsets[problem.network_of[group[0]]]
-        need = -(-sum([problem.weight_bytes[v] for v in group]) // problem.accelerator.cores)
+        need = -(-problem.weights_of(group) // problem.accelerator.cores)
         if len(group) > 1 and need > (weights or activations):
             local = tuple(v - offset for v in group)
             if local not in rules.nests and any(rules.units[v] == 1 for v in local):

@@ -193,7 +193,7 @@ class SubgraphCosts:
 
     def _weights(self, group: Group, groups: int) -> int:
         """Return the least bytes of weights in one core that these layers, or any set around them, hold."""
-        total = sum([self.problem.weight_bytes[v] for v in group])
+        total = self.problem.weights_of(group)
         return total // groups if groups > 1 else -(-total // self._cores)
 
     def least_activation(self, group: Group) -> int:

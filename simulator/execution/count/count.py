@@ -15,6 +15,7 @@ from simulator.accelerator import Accelerator
 from simulator.execution.count.array import part_cycles
 from simulator.execution.count.layer_facts import (
     has_weights,
+    loaded_by,
     number,
     operations,
     position_bytes,
@@ -114,8 +115,8 @@ class Moves:
 
 
 def weights_of(part: Part) -> int:
-    """Return the bytes of all weights of a part."""
-    return sum(weight_bytes(part.network, v) for v in part.layers)
+    """Return the bytes of all weights of a part, those of several layers once."""
+    return sum(weight_bytes(part.network, v) for v in loaded_by(part.network, part.layers))
 
 
 def count_moves(scheme: Scheme, found: Walk) -> Moves:

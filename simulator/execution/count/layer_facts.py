@@ -8,6 +8,7 @@ that counts calls any of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import astuple, replace
 from decimal import ROUND_CEILING, Context, Decimal
 from functools import lru_cache
@@ -219,6 +220,17 @@ def weight_bytes(network: Network, v: int) -> int:
     102760448
     """
     return loaded_bytes(network.layers[v], matrix(network, v))
+
+
+def loaded_by(network: Network, layers: Iterable[int]) -> list[int]:
+    """Return those of some layers, in this order, that load their weights: not those of a name that has come."""
+    found, names = list[int](), set[str]()
+    for v in layers:
+        name = network.layers[v].shared
+        if name not in names:
+            found.append(v)
+        names |= {name} - {""}
+    return found
 
 
 def keys_of(network: Network, v: int) -> int:

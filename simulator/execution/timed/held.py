@@ -12,7 +12,7 @@ from simulator.execution.cores.team import Team
 from simulator.execution.count.array import array_cycles, works_of
 from simulator.execution.count.checks import bytes_per_cycle
 from simulator.execution.count.count import Count, Plan
-from simulator.execution.count.layer_facts import position_bytes, row_bytes, tensor_of, weight_bytes
+from simulator.execution.count.layer_facts import loaded_by, position_bytes, row_bytes, tensor_of, weight_bytes
 from simulator.execution.count.part import COLUMNS, ROWS, Part
 from simulator.execution.count.scheme import Scheme, derive_scheme
 from simulator.execution.group import group_of
@@ -64,8 +64,9 @@ def held_needs(part: Part, plan: Plan, accelerator: Accelerator, count: Count, e
                 first.setdefault(v, k)
     own, all_of_them = count.weight_bytes or 0, count.ema_weight_bytes or 1
     weights, come, last = [], 0, len(steps) - 1
-    for k, v in sorted((k, v) for v, k in first.items()):
-        size = weight_bytes(network, v)
+    order = [v for _, v in sorted((k, v) for v, k in first.items())]
+    for v in loaded_by(network, order) if accelerator.cores == 1 else order:
+        k, size = first[v], weight_bytes(network, v)
         rooms = [-(-each * own // all_of_them) for each in (come, come + size)]
         weights += [Weights(k, v, size, rooms[1] - rooms[0], last)] if size else []
         come += size

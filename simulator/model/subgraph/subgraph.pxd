@@ -44,6 +44,7 @@ cdef struct Geometry:   # by tensor id, layers first
     i64* state_bytes    # by tensor, held of what rows carry from one to the next: of scans, else 0
     i64* is_square
     i64* weight_bytes   # by layer, as everything below
+    i64* shares         # one number, not 0, for all layers with the same weights; 0 where no other has them
     i64* operations
     i64* carried_bytes  # of a state, what an update reads and leaves
     i64* operation_extra  # what they take beyond INT8, in units

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import accumulate, pairwise
 from math import gcd
 from typing import Any, NamedTuple
@@ -49,6 +51,9 @@ class Geometry:
         self.size_bytes = [t.size_bytes for t in network.tensors]
         self.row_bytes = [row_bytes(t.channels, t.bits) for t in network.tensors]  #: of a position
         self.weight_bytes = [layer.weight_bytes for layer in network.layers]
+        firsts, often = network.first_with, Counter(network.first_with)
+        self.shares = [1 + v if often[v] > 1 else 0 for v in firsts]  #: a number of weights of several layers, or 0
+        self.brought_bytes = [size if firsts[v] == v else 0 for v, size in enumerate(self.weight_bytes)]
         self.operations = [layer.macs + layer.light_ops for layer in network.layers]
         self.operation_extra = [
             sum(count * (units_of_numbers(*numbers) - OPERATION_UNITS) for count, *numbers in _operations(network, v))
@@ -70,6 +75,20 @@ class Geometry:
         """Return the same geometry with the experts that this many samples use."""
         network = self.network.in_batch(samples)
         return self if network is self.network else Geometry(network, self.technology)
+
+    def unshared(self) -> Geometry:
+        """Return the same geometry with weights of their own in each layer."""
+        layers = tuple(replace(layer, shared="") for layer in self.network.layers)
+        return Geometry(replace(self.network, layers=layers), self.technology) if any(self.shares) else self
+
+    def bringing(self, layers: Sequence[int]) -> list[int]:
+        """Return those of some layers with weights that no earlier one of them has as well."""
+        first = {self.shares[v] or -v: v for v in reversed(layers) if self.weight_bytes[v]}
+        return sorted(first.values())
+
+    def weights_of(self, layers: Sequence[int]) -> int:
+        """Return the bytes of the weights of some layers, each once."""
+        return sum([self.weight_bytes[v] for v in self.bringing(layers)])
 
     def held_bytes(self, tensor: int, groups: int = 1, cores: int = 1) -> int:
         """Return the bytes of a position in a buffer, in whole words: of one of this many groups of channels.
@@ -204,8 +223,8 @@ class Subgraph:
 
     @property
     def weight_bytes(self) -> int:
-        """Bytes of all weights of S."""
-        return sum(self.geometry.weight_bytes[v] for v in self.layers)
+        """Bytes of all weights of S, each once."""
+        return self.geometry.weights_of(self.layers)
 
     @property
     def input_bytes(self) -> int:

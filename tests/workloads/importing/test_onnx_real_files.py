@@ -238,15 +238,15 @@ def test_a_branch_that_the_caller_chooses_is_refused(tmp_path):
         workloads.load(path)
 
 
-def test_shared_weights_are_loaded_for_each_use_and_show_says_so(tmp_path, capsys):
-    """Two convolutions with the same 16 weights of 4 x 4 channels: 32 bytes are loaded, even in one subgraph."""
+def test_shared_weights_are_loaded_once_in_a_subgraph_and_show_says_that_they_are_shared(tmp_path, capsys):
+    """Two convolutions with the same 16 weights of 4 x 4 channels."""
     g = Graph()
     weights = g.weight(4, 4, 1, 1)
     path = g.save(tmp_path, g.node("Conv", g.node("Conv", g.input("x", "N", 4, 6, 6), weights), weights))
     network = workloads.load(path)
     together = Partition.from_groups(network, [[layer.name for layer in network.layers]])
     price = evaluate(network, together, Accelerator(shared_buffer=2**16)).subgraphs[0]
-    assert (network.weight_bytes, price.ema_weight_bytes, price.weight_bytes) == (32, 32, 32)
+    assert (network.weight_bytes, price.ema_weight_bytes, price.weight_bytes) == (32, 16, 16)
     assert main(["show", str(path)]) == 0
-    (line,) = (line for line in capsys.readouterr().out.splitlines() if "weights, loaded for each use" in line)
+    (line,) = (line for line in capsys.readouterr().out.splitlines() if "weights of several layers" in line)
     assert "shared" in line and line.split()[-1] == "16"

@@ -41,6 +41,7 @@ Language models (workloads/network/layers/types.py):
     appended: true            rows of this output are appended to a cache: they go to DRAM, whoever reads them
     experts: [n, k]           of an fc: n experts, k for each token; as many are loaded as all tokens of the batch are
                               expected to use, or experts_used: d, where that is given
+    shared: "name"            of layers with weights: those with the same name have the same weights
     mask: {"behind": 4095}    of an attention, or of its scores, softmax and context: a query sees so many positions
                               behind its own (all unless given), ahead of it (0 unless given; null: all), and of its
                               own "chunk" of so many; a matmul and a softmax say "keys", how many positions there are

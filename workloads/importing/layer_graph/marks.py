@@ -14,7 +14,7 @@ from workloads.network.layers.mask import Mask
 from workloads.network.layers.types import INT8, Bits, Experts, bits_of, check_experts
 from workloads.network.network import Network
 
-MARKS = ("bits", "appended", "experts", "experts_used", "mask")
+MARKS = ("bits", "appended", "experts", "experts_used", "mask", "shared")
 MASK = {"behind": None, "ahead": 0, "chunk": 0}  #: the keys of a mask, and what they are unless given
 
 
@@ -48,6 +48,8 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
             found["experts_used"] = of.experts.used
     if of.state is not None:
         found["state"] = [of.state.size, of.state.weights]
+    if of.shared:
+        found["shared"] = of.shared
     if of.mask is not None:
         found["mask"] = {key: value for key in MASK if (value := getattr(of.mask, key)) != MASK[key]}
         found |= {} if of.op == "attention" else {"keys": of.keys}
@@ -55,7 +57,9 @@ def marks_of(of: Layer | Tensor, default: Bits = INT8) -> dict[str, Any]:
 
 
 def _marked(layer: Layer, node: Node, default: Bits) -> Layer:
-    marked = replace(layer, bits=_bits(node, default), appended=node.flag("appended"))
+    marked = replace(
+        layer, bits=_bits(node, default), appended=node.flag("appended"), shared=node.content.get("shared", "")
+    )
     if "mask" in node.content:
         marked = replace(marked, mask=_mask(node), keys=layer.keys or node.number("keys"))
         check_kind(marked)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from workloads.errors import NetworkError, shown
@@ -26,6 +26,21 @@ def check_input(tensor: Tensor) -> None:
     check_number(f"model input {tensor.name!r} has bits", tensor.bits, tensor.number_as)
     if tensor.kind not in ("input", "cache"):
         raise NetworkError(f"model input {tensor.name!r} has kind {shown(tensor.kind)}; it must be 'input' or 'cache'")
+
+
+def check_shared(layers: Iterable[Layer]) -> None:
+    """Raise NetworkError unless layers whose weights have one name have weights of one size."""
+    found: dict[str, Layer] = {}
+    for layer in layers:
+        if type(layer.shared) is not str or (layer.shared and (not layer.has_weights or layer.experts is not None)):
+            rule = "a name of weights is text, and of a layer with weights and without experts"
+            raise NetworkError(f"layer {layer.name!r} ({layer.op}) has shared {shown(layer.shared)}; {rule}")
+        first = found.setdefault(layer.shared, layer) if layer.shared else layer
+        if (first.weight_elements, first.bits.of_weights) != (layer.weight_elements, layer.bits.of_weights):
+            raise NetworkError(
+                f"layer {layer.name!r} ({layer.op}) has {layer.weight_bytes} bytes of weights {layer.shared!r}, and "
+                f"{first.name!r} {first.weight_bytes}; layers that share weights must have as many, of one type"
+            )
 
 
 def check_recurrent(layer: Layer) -> None:

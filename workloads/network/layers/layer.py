@@ -109,6 +109,7 @@ class Layer:
     keys: int = 0  #: of an attention: positions of its keys, and of its values; so of a layer with a mask
     mask: Mask | None = None  #: which keys a query sees: of an attention, or of scores, softmax and context
     state: State | None = None  #: of a scan
+    shared: str = ""  #: a name of its weights, by which other layers have the same ones
 
     def __repr__(self) -> str:
         window = "" if self.kernel == (1, 1) else f" {_pair(self.kernel)}"

@@ -67,7 +67,7 @@ def notes_table(network: Network) -> str:
     """Return what was assumed of an imported network: nodes that are no layers, weights, inputs, extents, types."""
     groups: dict[tuple[str, str], list[Note]] = {}
     for note in network.notes:
-        kind = {"shared": "weights, loaded for each use", "not loaded": "weights"}.get(note.how, note.op)
+        kind = {"shared": "weights of several layers", "not loaded": "weights"}.get(note.how, note.op)
         groups.setdefault((note.how, kind), []).append(note)
     rows = []
     for (how, op), notes in sorted(groups.items()):

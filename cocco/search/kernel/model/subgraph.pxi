@@ -15,6 +15,10 @@ cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogi
         w.seen[v] = w.stamp
         s.tensors[i] = s.consumers_first[count - 1 - i] = v
         w.weights += net.weight_bytes[v]
+        for j in range(i if net.shares[v] else 0):
+            if net.shares[layers[j]] == net.shares[v]:
+                w.weights -= net.weight_bytes[v]
+                break
     for i in range(count):
         for j in range(net.producer_start[layers[i]], net.producer_start[layers[i] + 1]):
             u = net.producers[j]
