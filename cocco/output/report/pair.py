@@ -238,7 +238,7 @@ def html_of_pair(first: Explored, second: Explored, networks: tuple[Networks, Ne
     ]
     if len(answered) < 2:
         return document(" beside ".join(names), body)
-    choices, shown, charts = [], [], []
+    choices, shown, charts = list[ShownMemory](), list[str](), list[Chart]()
     for name, run, known in zip(names, runs, networks):
         others = others_of_run(run, known) if isinstance(run, Run) else {}
         found = [_unlinked(each) for each in (answer(run, known), *others.values())]
