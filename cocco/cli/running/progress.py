@@ -62,10 +62,12 @@ class StageView:
         return said if gap is None else [*said, f"gap {100 * gap:.1f} %"]
 
     def _take(self, stage: Stage) -> None:
+        is_new = stage.name != self.stage.name
         self.stage = stage
+        self.beat(is_new)
 
-    def beat(self) -> None:
-        """Show that time goes on."""
+    def beat(self, is_new: bool = False) -> None:
+        """Show the stage where it is new, or time goes on."""
 
 
 _views: list[StageView] = []  #: what is shown, the innermost last
@@ -80,15 +82,10 @@ class Lines(StageView):
         self.who = _views[0].who if _views else who
         self.last = -math.inf if is_asked else self.began
 
-    def _take(self, stage: Stage) -> None:
-        is_new = stage.name != self.stage.name
-        self.stage = stage
-        self.beat(is_new and self.is_asked)
-
     def beat(self, is_new: bool = False) -> None:
-        """Print a line where the last one is old, or of another stage."""
+        """Print a line where the last one is old, or, if requested, of another stage."""
         now = time.monotonic()
-        if is_new or now - self.last >= (LINE_SECONDS if self.is_asked else QUIET_SECONDS):
+        if (is_new and self.is_asked) or now - self.last >= (LINE_SECONDS if self.is_asked else QUIET_SECONDS):
             self.last = now
             with suppress(OSError):  # a closed standard error stops no search
                 self.stream.write(f"{self.who}: {self.text()}\n")  # in one piece: two threads write
@@ -102,17 +99,12 @@ class Bar(StageView):
         super().__init__(samples, best)
         self.bar, self.last = bar, -math.inf
 
-    def _take(self, stage: Stage) -> None:
-        is_new = stage.name != self.stage.name
-        self.stage = stage
-        if is_new:
-            self.bar.unit = f" {stage.unit}"
-            self.bar.reset(stage.total or None)
-        self.beat(is_new)
-
-    def beat(self, is_new: bool = True) -> None:
-        """Draw the bar where it has stood for a moment."""
+    def beat(self, is_new: bool = False) -> None:
+        """Draw the bar where it has stood for a moment, or of another stage."""
         now = time.monotonic()
+        if is_new:
+            self.bar.unit = f" {self.stage.unit}"
+            self.bar.reset(self.stage.total or None)
         if is_new or now - self.last >= BEAT_SECONDS:
             self.last = now
             self.bar.set_description_str(self.stage.name, refresh=False)
@@ -151,9 +143,7 @@ def alive(who: str, what: str) -> Iterator[None]:
 @contextmanager
 def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[StageView | None]:
     """Yield what shows a search: a bar on a terminal, else lines, few where they are not requested."""
-    if sys.stderr is None:
-        yield None
-    elif sys.stderr.isatty():
+    if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
         tqdm.monitor_interval = 0  # no thread of its own: ours draws
@@ -161,8 +151,9 @@ def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[StageView
             drawn = Bar(samples, best, bar)
             with _in_front(drawn):
                 yield drawn
+            drawn.last = -math.inf
             drawn.beat()  # a search that is done before the bar would move shows its end all the same
-    elif is_asked or _views:
+    elif sys.stderr is not None and (is_asked or _views):
         lines = Lines(samples, best, sys.stderr, is_asked)
         with _in_front(lines):
             yield lines

@@ -24,11 +24,10 @@ def is_method(word: str) -> bool:
 def searched_by(word: str, question: Question) -> Trace:
     """Return the samples of a method of others: at most as many as are asked, each priced here.
 
-    It is called with the problem, how many samples are asked, and the seed, and yields for each sample groups of layer
-    names (of several networks a list of these, one for each); where the memory is chosen, a pair: the bytes of each
-    buffer, in the order of `problem.buffers`, and that. Layers that are not named run alone, and groups that are not
-    connected, wait for each other or do not fit are split, as those of the genetic algorithm are. Raises ValueError,
-    one line, for anything else.
+    It is called with the problem, the samples and the seed, and yields for each sample groups of layer names (of
+    several networks a list of these); where the memory is chosen, a pair: the bytes of each buffer, as in
+    `problem.buffers`, and that. Layers that are not named run alone; groups that are not connected, wait for each other
+    or do not fit are split as those of the genetic algorithm. Raises ValueError, one line, for anything else.
     """
     problem, asked = question.problem, (question.problem, question.samples, question.seed)
     found: Iterable[Any] = (

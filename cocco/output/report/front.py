@@ -175,7 +175,7 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
         [plans.get(int(at)) for at in table["at"]],
         stairs=len(up) == 1,
         least=_proved(run, columns, x, values),
-        whole=bool(_floors(run)),
+        whole=bool(run.floors),
         star=table["at"].tolist().index(0) if run.is_limited and run.accelerator is not None else None,
         limits=limits,
         ruled_out=_ruled_out(run, across),
@@ -189,13 +189,8 @@ def _with_sizes(told: pandas.DataFrame, run: FrontRun, columns: Sequence[str]) -
     others = run.points[~run.points[columns[0]].isin(told[columns[0]])]
     best = others.sort_values(columns, kind="stable").drop_duplicates(columns[0])
     told = pandas.concat([told, best.reindex(columns=told.columns).assign(at=SAMPLE)], ignore_index=True)
-    rest = sorted({row[columns[0]] for row in _floors(run)} - {*told[columns[0]]})
+    rest = sorted({row[columns[0]] for row in run.floors} - {*told[columns[0]]})
     return pandas.concat([told, pandas.DataFrame({columns[0]: rest, "at": NO_PLAN})], ignore_index=True)
-
-
-def _floors(run: FrontRun) -> Sequence[Mapping[str, Any]]:
-    """Return what no plan at a size undercuts, where sizes are across and it is known."""
-    return run.floors if run.axes[0] == "capacity" else ()
 
 
 def _proved(
@@ -203,7 +198,7 @@ def _proved(
 ) -> Sequence[float | None] | None:
     """Return what no plan undercuts at each point: of a front that is proved all, under limits the floors."""
     if run.is_limited:
-        least = {row[columns[0]]: row[columns[1]] for row in _floors(run)}
+        least = {row[columns[0]]: row[columns[1]] for row in run.floors}
         return [least.get(each) for each in x]
     return values[0] if run.status == "optimal" and len(values) == 1 else None
 

@@ -241,7 +241,10 @@ def html_of_pair(first: Explored, second: Explored, networks: tuple[Networks, Ne
     choices, shown, charts = list[ShownMemory](), list[str](), list[Chart]()
     for name, run, known in zip(names, runs, networks):
         others = others_of_run(run, known) if isinstance(run, Run) else {}
-        found = [_unlinked(each) for each in (answer(run, known), *others.values())]
+        found = [  # their files are in another folder than the page
+            replace(each, plans=tuple(replace(plan, link="") for plan in each.plans))
+            for each in (answer(run, known), *others.values())
+        ]
         shown.append("\n".join(plans(found, f"{name}: the plan", len(choices))))
         if isinstance(run, Run):
             charts.append(run_chart(run, dict(zip((chosen_sizes(run), *others), itertools.count(len(choices))))))
@@ -268,11 +271,6 @@ def _relative(drawn: Chart) -> Chart:
     y, bounds = ([None if each is None else each / whole for each in values] for values in (drawn.y[0], least))
     axis = replace(drawn.up[0], unit="times that of the recommendation", scale=1.0)
     return replace(drawn, up=(axis,), y=[y], least=bounds, slider=None, banded=False, cloud={})
-
-
-def _unlinked(choice: ShownMemory) -> ShownMemory:
-    """Return plans without links to their files, which are in another folder than the page."""
-    return replace(choice, plans=tuple(replace(plan, link="") for plan in choice.plans))
 
 
 def _sentence(pair: Pair) -> str:
