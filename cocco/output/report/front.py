@@ -189,7 +189,7 @@ def _with_sizes(told: pandas.DataFrame, run: FrontRun, columns: Sequence[str]) -
     others = run.points[~run.points[columns[0]].isin(told[columns[0]])]
     best = others.sort_values(columns, kind="stable").drop_duplicates(columns[0])
     told = pandas.concat([told, best.reindex(columns=told.columns).assign(at=SAMPLE)], ignore_index=True)
-    rest = sorted({row[columns[0]] for row in run.floors} - {*told[columns[0]]})
+    rest = sorted({row[columns[0]] or 0.0 for row in run.floors} - {*told[columns[0]]})
     return pandas.concat([told, pandas.DataFrame({columns[0]: rest, "at": NO_PLAN})], ignore_index=True)
 
 
