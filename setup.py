@@ -7,8 +7,10 @@ functions: docs/architecture.md, "One text for both engines".
 import ast
 import os
 import re
+import time
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event, Thread
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -120,10 +122,20 @@ class BuildUnits(build_ext):
         self.parallel = self.parallel or 2
 
     def build_extensions(self) -> None:
+        is_over = Event()
+        Thread(target=tell, args=[is_over], daemon=True).start()
         translated = translate(self.extensions, int(self.parallel), bool(self.force))
         for extension, made in zip(self.extensions, translated):
             extension.sources = made.sources
         super().build_extensions()
+        is_over.set()
+
+
+def tell(is_over: Event) -> None:
+    """Print the seconds so far again and again: the largest unit takes half a minute. pip passes it on with -v."""
+    began = time.monotonic()
+    while not is_over.wait(4):
+        print(f"compiling {len(UNITS)} units, {time.monotonic() - began:.0f} s", flush=True)
 
 
 def read(path: str | Path) -> str:

@@ -16,12 +16,14 @@ from unittest.mock import patch
 import pytest
 from hypothesis import settings
 
+from cocco.cli.running import progress
 from cocco.output.pictures import saving
 from tests.helpers.drawn import drawn
 
 settings.register_profile("unhurried", deadline=None)  # the machine may be shared
 settings.load_profile("unhurried")
 os.environ["COCCO_BANK"] = ""  # no search of a test starts from what others found
+progress.QUIET_SECONDS = 1e9  # no line that only a slow machine prints
 
 BEGAN = time.monotonic()
 DRAWN = saving.write_picture

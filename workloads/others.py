@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 NETWORKS = "cocco.networks"  #: entry points: functions that return a Network
 PLANS = "cocco.plans"  #: functions of a network and an accelerator that return a Partition, or its groups
+METHODS = "cocco.methods"  #: functions of a problem, a number of samples and a seed that yield plans
 TABLES = "cocco.sram"  #: paths of SRAM tables (.csv)
 OURS = ("cocco", "experiments", "simulator", "workloads")
 _folders: set[Path] = set()  #: that files of the user's were read from

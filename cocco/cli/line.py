@@ -15,6 +15,7 @@ from importlib import import_module
 from cocco.cli.options import parser
 from cocco.cli.options.usage import say_old_spellings
 from cocco.cli.running.interrupts import hear
+from cocco.cli.running.progress import alive
 
 MAX_MESSAGE = 600  #: characters of an error message; our choice: a few lines on a terminal
 
@@ -59,7 +60,8 @@ def _run(arguments: list[str]) -> int:
         settle(options, settle_plans(options))
     command = import_module(f"cocco.cli.commands.{options.command}")
     hear()
-    code: int = command.run(options)
+    with alive("cocco", options.command):
+        code: int = command.run(options)
     return code
 
 

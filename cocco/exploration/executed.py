@@ -26,7 +26,7 @@ from cocco.exploration.answers.limited import Limited
 from cocco.exploration.answers.result import Result
 from cocco.exploration.explore import answered
 from cocco.exploration.fastest import ORDERS, Simulated, placed_plan, simulated
-from cocco.exploration.memories.limits import Judge
+from cocco.exploration.memories.limits import Judge, by_capacity
 from cocco.exploration.question.question import Question, question_of
 from cocco.latency.bounds import bounds_of
 from cocco.latency.draft import Draft, draft_of
@@ -83,7 +83,7 @@ def least_executed(question: Question, judge: Judge, effort: Effort, without: Ca
         nearest=best, lower_bound=None if math.isinf(lower) else lower, excess=None if best is None else excess,
         least_excess=min((judge.excess(values) for values, _ in floors), default=0.0), engine=question.engine,
         points=with_points(_no_samples(judge), judge.plane.names, tried.points),
-        lacking=() if best else layer_by_layer(question.problem),
+        lacking=() if best else layer_by_layer(question.problem), floors=by_capacity(judge, floors),
     )  # fmt: skip
 
 

@@ -213,11 +213,13 @@ def _banked(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effo
 
 
 def _search(problem: Problem, method: HardwareMethod | SpaceMethod, effort: Effort, slack: float) -> Result:
-    known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
-    if method not in known:
-        raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
     from cocco.exploration.memories.edges import edges, extended, met_by
+    from cocco.exploration.question.others import is_method
     from cocco.exploration.question.question import question_of
+
+    known = get_args(SpaceMethod if problem.buffers else HardwareMethod)
+    if method not in known and not is_method(method):
+        raise ValueError(f"method must be one of {', '.join(known)}, got {method!r}")
 
     question = question_of(problem, effort, Settings.of(method))
     result, is_proven = answered(question, method, effort, slack)

@@ -18,6 +18,7 @@ from cocco.effort.stages import tell
 from cocco.effort.status import Unfinished
 from cocco.effort.work_units import once
 from cocco.exploration.memories.proof import Proof, prove
+from cocco.exploration.question.others import searched_by
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.divided_search import search
 from cocco.exploration.searching.polish import polish
@@ -78,7 +79,10 @@ def answer(method: HardwareMethod | SpaceMethod, question: Question, is_start: b
     """
     known = SPACE_METHODS if question.problem.buffers else HARDWARE_METHODS
     try:
-        return automatic(question, is_start) if method == "auto" else known[method](question)
+        if method in known:
+            return automatic(question, is_start) if method == "auto" else known[method](question)
+        trace = searched_by(method, question)
+        return Outcome(trace, trace.samples, method)
     except Unfinished as stop:
         return stopped(question, stop.labels, method)
     except KeyboardInterrupt:

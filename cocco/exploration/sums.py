@@ -19,7 +19,7 @@ from cocco.exploration.answers.front import FrontPoint, with_points
 from cocco.exploration.answers.limited import Limited
 from cocco.exploration.explore import answer_in, plan_that_runs
 from cocco.exploration.memories.front import of_value
-from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, proven
+from cocco.exploration.memories.limits import Judge, KeptPoints, ProvenLimits, bounds_of, by_capacity, proven
 from cocco.exploration.placing.addresses import best_placed
 from cocco.exploration.question.question import Question
 from cocco.exploration.searching.cloud import cheapest, empty_cloud, point_of, rows_of, searched
@@ -86,9 +86,9 @@ def _minimized(question: Question, asked: Question, judge: Judge) -> Limited:
     except KeyboardInterrupt:
         pass
     point = point_of(cloud, _best(judge, cloud))
-    return _answer(
-        question, cloud, judge, point, None if found.lower == math.inf else found.lower, found.status, found.excess
-    )
+    lower = None if found.lower == math.inf else found.lower
+    limited = _answer(question, cloud, judge, point, lower, found.status, found.excess)
+    return replace(limited, floors=by_capacity(judge, found.bounds))
 
 
 def _of_one(question: Question, cloud: Cloud, judge: Judge) -> Limited:
@@ -176,9 +176,9 @@ def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
     assert known is not None, "a plan runs"
     found, samples = KeptPoints(judge, known), plain.samples
     try:
-        lower, status, excess = proven(question, judge, found)
+        lower, status, excess, bounds = proven(question, judge, found)
     except KeyboardInterrupt:
-        lower, status, excess = math.inf, "stopped", 0.0
+        lower, status, excess, bounds = ProvenLimits(math.inf, "stopped", 0.0)
     points = found.found
     point = min([known, *points], key=lambda each: judge.key(each.values))
     if status in ("feasible", "gave_up") and question.problem.keep == "auto":  # the windows keep tensors
@@ -198,8 +198,9 @@ def _solved(question: Question, judge: Judge, plain: Limited) -> Limited:
                 status = "feasible" if judge.excess(placed.values) <= 1 else "gave_up"
             points, point = points + [placed] * bool(placed.moved), placed
     plain = replace(
-        plain, status=status, samples=samples, lower_bound=None if lower == math.inf else lower, least_excess=excess
-    )
+        plain, status=status, samples=samples, lower_bound=None if lower == math.inf else lower, least_excess=excess,
+        floors=by_capacity(judge, bounds),
+    )  # fmt: skip
     return _at(plain, judge, point, points)
 
 

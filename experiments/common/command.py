@@ -12,6 +12,7 @@ from typing import Any
 from cocco.cli.options import values
 from cocco.cli.options.usage import Parser
 from cocco.cli.running.interrupts import hear
+from cocco.cli.running.progress import alive
 from cocco.output.pictures.saving import save_picture
 from experiments.common import aims, expected, record
 from experiments.common.experiment import Experiment, Seconds
@@ -32,7 +33,8 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
         given = vars(_parser(experiment).parse_args(words))
         aims.checked(name, experiment.taken, given)
         print(f"{name}: {estimate(seconds_of(experiment, given), given)}", file=sys.stderr, flush=True)
-        table = experiment.run(**given)
+        with alive(name, "running"):
+            table = experiment.run(**given)
         settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed") and value is not None}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])
         about = {"command": command, "settings": settings, "seed": given["seed"]}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 import os
-import sys
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from cocco.cli.running.progress import watched
 from cocco.exploration.workers.worker import end_with
 from experiments.sweep import points as stored
 from experiments.sweep.points import Point, Run, SweepError
@@ -186,21 +187,7 @@ def _found(answer: tuple[Any] | None, folder: Path) -> Any:
 
 @contextmanager
 def _watched(progress: Progress | None, total: int, done: int) -> Iterator[Callable[[], object]]:
-    """Give what to call after each point: it moves the caller's progress, or a bar where a terminal shows it."""
-    if progress is None and sys.stderr is not None and sys.stderr.isatty():
-        from tqdm import tqdm
-
-        with tqdm(total=total, initial=done, unit=" points", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
-            bar.refresh()
-            yield bar.update
-            bar.refresh()
-        return
-    counted = done
-
-    def move() -> None:
-        nonlocal counted
-        counted += 1
-        if progress is not None:
-            progress(counted, total)
-
-    yield move
+    """Give what to call after each point: it moves the caller's progress, or what a command shows."""
+    with watched(total, "points", done) if progress is None else nullcontext(progress) as moved:
+        counted = itertools.count(done + 1)
+        yield lambda: moved(next(counted), total) if moved is not None else None

@@ -27,10 +27,11 @@ from cocco.cli.options.options import (
     add_output,
     keep_of,
 )
-from cocco.cli.options.output import file_path, print_answer, watched
+from cocco.cli.options.output import file_path, print_answer
 from cocco.cli.options.usage import Parser, UsageError, old_spelling
 from cocco.cli.running.opinion import SecondOpinion, add_prove, second_opinion_of
 from cocco.cli.running.plans import PLAN_SUFFIXES, add_plan, kept_by_choice, read_partition, without_kept
+from cocco.cli.running.progress import watched
 from cocco.cli.running.runs import believe, hardware_notes, network_of, plan_of
 from cocco.output.folders.written.ready import ready_files
 from cocco.output.text.plans.addresses import map_text, places_text

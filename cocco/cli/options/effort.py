@@ -73,15 +73,12 @@ def expected_seconds(options: Namespace, networks: Sequence[Network]) -> float:
 
 def say_expected(options: Namespace, networks: Sequence[Network]) -> None:
     """Print the effort and how long it may take, if it was requested or the output is a terminal."""
-    if options.effort == "normal" and not options.progress and not _is_watched():
+    is_watched = sys.stderr is not None and sys.stderr.isatty()
+    if options.effort == "normal" and not options.progress and not is_watched:
         return
     seconds = expected_seconds(options, networks)
     said = f"{options.effort} effort, {options.samples:,} samples: about {_rounded(seconds)} s of one core"
     print(f"cocco: {said}, less where a proof ends it", file=sys.stderr)
-
-
-def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty()
 
 
 def _rounded(seconds: float) -> str:

@@ -255,15 +255,24 @@ def add_mapper(parser: Parser) -> None:
     )  # fmt: skip
 
 
+class Methods(tuple[str, ...]):
+    """Methods by name, and those of others: an entry point "cocco.methods", or search.py:make_plans."""
+
+    def __contains__(self, word: object) -> bool:
+        from cocco.exploration.question.others import is_method  # here: it needs more than options do
+
+        return super().__contains__(word) or is_method(str(word))
+
+
 def add_search(
     parser: Parser, metric: str, methods: tuple[str, ...], more: str, metrics: tuple[str, ...] = METRIC_NAMES
 ) -> None:
     """Add what a search for a partition takes."""
     group = add_samples(parser)
     group.add_argument(
-        "--method", choices=methods, default="auto",
+        "--method", choices=Methods(methods), default="auto",
         help="the algorithm. auto: exact where it finishes soon, else ga (default); ga: our genetic algorithm; paper: "
-        "the paper's, Sec. 4.4, with --plans paper; exact: exact search; " + more,
+        "the paper's, Sec. 4.4, with --plans paper; exact: exact search; " + more + "; or yours (docs/adding.md)",
     )  # fmt: skip
     group.add_argument(
         "--metric", choices=metrics, default=metric,

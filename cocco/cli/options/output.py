@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -87,15 +86,3 @@ def file_path(text: str | None, option: str, suffixes: Collection[str]) -> Path 
     if Path(text).suffix.lower() not in suffixes:
         raise UsageError(f"{option} must end in {' or '.join(suffixes)}, got {text!r}")
     return Path(text)
-
-
-@contextmanager
-def watched(total: int, unit: str) -> Iterator[Callable[[int, int], object] | None]:
-    """Yield a callback (done, total) that moves a progress bar on a terminal; None elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    with tqdm(total=total, unit=f" {unit}", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
-        yield lambda done, _: bar.update(done - bar.n)

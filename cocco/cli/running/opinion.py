@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cocco.bounds.kinds import kinds_of_plans
 from cocco.cli.options import values
 from cocco.cli.options.options import ANSWER
-from cocco.cli.options.output import watched
 from cocco.cli.options.usage import Parser, UsageError
+from cocco.cli.running.progress import watched
 from cocco.output.text.searches.opinion import opinion_text
 from cocco.second_opinion import MOST_STEPS, Opinion, Prover, second_opinion
 from simulator.accelerator import Accelerator

@@ -1,4 +1,4 @@
-"""What a running search shows: a bar on a terminal, lines if requested, otherwise nothing.
+"""What a running command shows: a bar on a terminal, lines if requested, otherwise a line where it takes long.
 
 A second thread moves the clock, so that a stage that takes long is no silence either.
 """
@@ -9,7 +9,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Event, Thread
 from typing import Any, TextIO
 
@@ -17,6 +17,7 @@ from cocco.effort.stages import PROGRESS, Stage
 
 BEAT_SECONDS = 0.5  #: between two looks at the bar; our choice
 LINE_SECONDS = 1.5  #: between two lines of one stage; our choice: nothing is silent for 2 seconds
+QUIET_SECONDS = 4.0  #: between two lines where none are requested; our choice: nothing is silent for 5 seconds
 SEARCH = "search"
 
 
@@ -25,6 +26,8 @@ class StageView:
 
     best: how a search says what it found so far, such as "best {:.6g}".
     """
+
+    who = "cocco"  #: the first word of its lines
 
     def __init__(self, samples: int, best: str) -> None:
         self.words, self.began = best, time.monotonic()
@@ -59,28 +62,34 @@ class StageView:
         return said if gap is None else [*said, f"gap {100 * gap:.1f} %"]
 
     def _take(self, stage: Stage) -> None:
-        self.stage = stage
-
-
-class Lines(StageView):
-    """A line for each stage, and for one that takes long one more every so often."""
-
-    def __init__(self, samples: int, best: str, stream: TextIO) -> None:
-        super().__init__(samples, best)
-        self.stream, self.last = stream, -math.inf
-
-    def _take(self, stage: Stage) -> None:
         is_new = stage.name != self.stage.name
         self.stage = stage
         self.beat(is_new)
 
     def beat(self, is_new: bool = False) -> None:
-        """Print a line where the last one is old, or of another stage."""
+        """Show the stage where it is new, or time goes on."""
+
+
+_views: list[StageView] = []  #: what is shown, the innermost last
+
+
+class Lines(StageView):
+    """A line for each stage if requested, and for what takes long one more every so often."""
+
+    def __init__(self, samples: int, best: str, stream: TextIO, is_asked: bool = True, who: str = "cocco") -> None:
+        super().__init__(samples, best)
+        self.stream, self.is_asked = stream, is_asked
+        self.who = _views[0].who if _views else who
+        self.last = -math.inf if is_asked else self.began
+
+    def beat(self, is_new: bool = False) -> None:
+        """Print a line where the last one is old, or, if requested, of another stage."""
         now = time.monotonic()
-        if is_new or now - self.last >= LINE_SECONDS:
+        if (is_new and self.is_asked) or now - self.last >= (LINE_SECONDS if self.is_asked else QUIET_SECONDS):
             self.last = now
-            self.stream.write(f"cocco: {self.text()}\n")  # in one piece: two threads write
-            self.stream.flush()
+            with suppress(OSError):  # a closed standard error stops no search
+                self.stream.write(f"{self.who}: {self.text()}\n")  # in one piece: two threads write
+                self.stream.flush()
 
 
 class Bar(StageView):
@@ -90,17 +99,12 @@ class Bar(StageView):
         super().__init__(samples, best)
         self.bar, self.last = bar, -math.inf
 
-    def _take(self, stage: Stage) -> None:
-        is_new = stage.name != self.stage.name
-        self.stage = stage
-        if is_new:
-            self.bar.unit = f" {stage.unit}"
-            self.bar.reset(stage.total or None)
-        self.beat(is_new)
-
-    def beat(self, is_new: bool = True) -> None:
-        """Draw the bar where it has stood for a moment."""
+    def beat(self, is_new: bool = False) -> None:
+        """Draw the bar where it has stood for a moment, or of another stage."""
         now = time.monotonic()
+        if is_new:
+            self.bar.unit = f" {self.stage.unit}"
+            self.bar.reset(self.stage.total or None)
         if is_new or now - self.last >= BEAT_SECONDS:
             self.last = now
             self.bar.set_description_str(self.stage.name, refresh=False)
@@ -110,38 +114,67 @@ class Bar(StageView):
 
 
 @contextmanager
+def alive(who: str, what: str) -> Iterator[None]:
+    """Call the beat of whatever is shown, in a thread of its own; where nothing else is, print a line every so often.
+
+    who: the first word of these lines; what: the stage that they name.
+    """
+    is_over = Event()
+
+    def run() -> None:
+        while not is_over.wait(BEAT_SECONDS):
+            _views[-1].beat()
+
+    if sys.stderr is None or _views:
+        yield
+        return
+    lines = Lines(0, "", sys.stderr, False, who)
+    lines.told(Stage(what, 0, 0))
+    thread = Thread(target=run, name=PROGRESS, daemon=True)
+    with _in_front(lines):
+        thread.start()
+        try:
+            yield
+        finally:
+            is_over.set()
+            thread.join()
+
+
+@contextmanager
 def shown(samples: int, best: str, is_asked: bool = False) -> Iterator[StageView | None]:
-    """Yield what shows a search: a bar on a terminal, lines if requested, else None."""
+    """Yield what shows a search: a bar on a terminal, else lines, few where they are not requested."""
     if sys.stderr is not None and sys.stderr.isatty():
         from tqdm import tqdm
 
         tqdm.monitor_interval = 0  # no thread of its own: ours draws
         with tqdm(total=samples, unit=" samples", file=sys.stderr, leave=False, dynamic_ncols=True) as bar:
             drawn = Bar(samples, best, bar)
-            with _beating(drawn.beat):
+            with _in_front(drawn):
                 yield drawn
+            drawn.last = -math.inf
             drawn.beat()  # a search that is done before the bar would move shows its end all the same
-    elif is_asked and sys.stderr is not None:
-        lines = Lines(samples, best, sys.stderr)
-        with _beating(lines.beat):
+    elif sys.stderr is not None and (is_asked or _views):
+        lines = Lines(samples, best, sys.stderr, is_asked)
+        with _in_front(lines):
             yield lines
     else:
         yield None
 
 
 @contextmanager
-def _beating(beat: Callable[[], object]) -> Iterator[None]:
-    """Call this again and again in a thread of its own."""
-    is_over = Event()
+def watched(total: int, unit: str, done: int = 0) -> Iterator[Callable[[int, int], object] | None]:
+    """Yield a callback (done, total) for counted work: it moves a bar on a terminal, else what lines say."""
+    with shown(total, "") as view:
+        if view is not None:
+            view.told(Stage(unit, done, total))
+        yield None if view is None else lambda done, _: view.told(Stage(unit, done, total))
 
-    def run() -> None:
-        while not is_over.wait(BEAT_SECONDS):
-            beat()
 
-    thread = Thread(target=run, name=PROGRESS, daemon=True)
-    thread.start()
+@contextmanager
+def _in_front(view: StageView) -> Iterator[None]:
+    """Let this be what the thread keeps alive."""
+    _views.append(view)
     try:
         yield
     finally:
-        is_over.set()
-        thread.join()
+        _views.pop()

@@ -9,7 +9,7 @@ from cocco.candidates.rounding import SAME
 from cocco.effort.shown import Shown
 from cocco.effort.status import Status
 from cocco.exploration.answers.front import FrontPoint, buffer_bytes, by_column, of_networks
-from cocco.exploration.answers.lacking import Edge, lacking_json, searched_json
+from cocco.exploration.answers.lacking import Edge, finite, lacking_json, searched_json
 from cocco.exploration.answers.second import Second
 from cocco.problem.criteria import CRITERIA
 from cocco.problem.space import Space
@@ -62,6 +62,7 @@ class Limited(Shown):
     second: Second | None = None  #: what decided among plans with this value; None where energy is the criterion
     excess: float | None = None
     least_excess: float = 0.0
+    floors: tuple[tuple[float, ...], ...] = ()  #: values of the objectives that no plan at a capacity undercuts
 
     @property
     def is_nearest(self) -> bool:
@@ -120,6 +121,9 @@ class Limited(Shown):
             **searched_json(self.searched, self.edges),
             **({"bank": list(self.bank)} if self.bank else {}),
         }
+        if self.floors:
+            rows = [by_column(self.objectives, values) for values in self.floors]
+            content["floors"] = [{name: finite(value) for name, value in row.items()} for row in rows]
         if self.second is not None:
             content["second"] = self.second.to_json()
         if self.best is None:

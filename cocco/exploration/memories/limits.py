@@ -124,6 +124,18 @@ class ProvenLimits(NamedTuple):
     lower: float
     status: Status
     excess: float  #: at least, by any plan; at most 1 where one may keep all limits
+    bounds: Sequence[CriteriaBound] = ()  #: of each memory, raised where it was solved
+
+
+def by_capacity(judge: Judge, bounds: Sequence[tuple[Row, Memory]]) -> tuple[tuple[float, ...], ...]:
+    """Return the criteria that no plan at a capacity undercuts, the smallest first; nothing without that criterion."""
+    names = judge.plane.names
+    if "capacity" not in names:
+        return ()
+    found, at = dict[float, tuple[float, ...]](), names.index("capacity")
+    for values, _ in bounds:
+        found[values[at]] = tuple(map(min, values, found.get(values[at], values)))
+    return tuple(found[size] for size in sorted(found))
 
 
 def proven(question: Question, judge: Judge, known: Known) -> ProvenLimits:
@@ -146,11 +158,12 @@ def proven(question: Question, judge: Judge, known: Known) -> ProvenLimits:
         elif failures is None:
             failed.append((metric, memory))
 
-    least_left = least_excess = math.inf
+    least_left, least_excess, raised = math.inf, math.inf, list[CriteriaBound]()
     for bound in bounds_of(problem, judge):
-        if not judge.may_beat(bound.values, known.best):
-            continue
         least = list(bound.values)
+        if not judge.may_beat(bound.values, known.best):
+            raised.append(bound)
+            continue
         for metric in metrics:
             solve(least, metric, bound.memory)
             if not judge.may_beat(least, known.best):
@@ -159,11 +172,12 @@ def proven(question: Question, judge: Judge, known: Known) -> ProvenLimits:
             excess = judge.excess(least)
             least_left = min(least_left, least[judge.target] if excess <= 1 else math.inf)
             least_excess = min(least_excess, excess)
+        raised.append(CriteriaBound(tuple(least), bound.memory))
     excess = min(judge.excess(known.best), least_excess)
     if judge.excess(known.best) <= 1:
         value = known.best[judge.target]
-        return ProvenLimits(min(value, least_left), "optimal" if value <= least_left else "feasible", excess)
-    return ProvenLimits(least_left, "infeasible" if least_left == math.inf else "gave_up", excess)
+        return ProvenLimits(min(value, least_left), "optimal" if value <= least_left else "feasible", excess, raised)
+    return ProvenLimits(least_left, "infeasible" if least_left == math.inf else "gave_up", excess, raised)
 
 
 def _raise(least: list[float], judge: Judge, metric: Metric, found: float | Row) -> None:

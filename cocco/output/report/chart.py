@@ -57,6 +57,7 @@ class Overlay:
     title: str
     x: Sequence[float]
     y: Sequence[float | None]
+    plan: Sequence[int | None]
     star: int | None
 
 

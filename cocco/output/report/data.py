@@ -14,15 +14,14 @@ from simulator.units import ENERGY, SIZE, TIME
 from workloads.network.network import Network
 
 
-def page_data(chart: Chart | None, choices: Sequence[ShownMemory], shown: int = 0) -> dict[str, Any]:
-    """Return everything that is drawn; shown: the choice whose plans are seen first."""
-    networks: dict[str, dict[str, Any]] = {}
+def page_data(chart: Chart | None, choices: Sequence[ShownMemory]) -> dict[str, Any]:
+    """Return everything that is drawn."""
+    networks: dict[tuple[str, ...], dict[str, Any]] = {}
     listed = [[_plan(plan, networks) for plan in choice.plans] for choice in choices]
     return {
         "chart": None if chart is None else chart.to_json(),
         "networks": list(networks.values()),
         "choices": [{"title": choice.title, "plans": plans} for choice, plans in zip(choices, listed)],
-        "shown": shown,
     }
 
 
@@ -31,21 +30,22 @@ def json_in_page(data: dict[str, Any]) -> str:
     return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
 
 
-def _plan(plan: ShownPlan, networks: dict[str, dict[str, Any]]) -> dict[str, Any]:
+def _plan(plan: ShownPlan, networks: dict[tuple[str, ...], dict[str, Any]]) -> dict[str, Any]:
     costs, machine = plan.network.subgraphs, plan.machine
     names = [name for cost in costs for name in cost.layers]
     order = [layer.name for layer in plan.loaded.layers] if plan.loaded is not None and plan.partition else names
-    if plan.network.name not in networks:
+    key = plan.network.name, *order  # two runs may call two networks alike
+    if key not in networks:
         drawn = _geometry(plan.loaded) if plan.loaded is not None and plan.partition is not None else None
         places = {"at": len(networks), "name": plan.network.name, "layers": order, "drawn": drawn}
-        networks[plan.network.name] = places
+        networks[key] = places
     owner = {name: step for step, cost in enumerate(costs) for name in cost.layers}
     clock = machine.technology.clock_ghz
     time = TIME.unit(*(cost.latency_cycles / clock for cost in costs))
     energy, moved = ENERGY.unit(*(cost.energy_pj for cost in costs)), SIZE.unit(*(cost.ema_bytes for cost in costs))
     capacities = [machine.activation_capacity] if machine.is_shared else _both(machine)
     return {
-        "network": networks[plan.network.name]["at"],
+        "network": networks[key]["at"],
         "owner": [owner.get(name, -1) for name in order],
         "shared": machine.is_shared,
         "capacity": capacities,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pandas
 
 from cocco.exploration.answers.ranges import MARGINS
@@ -21,14 +20,14 @@ from simulator.units import SIZE, Unit
 
 Sizes = tuple[int, ...]  #: bytes of each buffer of one core
 RECOMMENDED = "recommended"
-SAMPLE = -1  #: in place of a position in the front
+SAMPLE, NO_PLAN = -1, -2  #: in place of a position in the front
 
 
 def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
     """Return every size that the run knows something of; plans: which plans of the page are for these sizes."""
     assert run.accelerator is not None, "a run without an answer has no front"
     criterion, names = CRITERIA[run.metric], buffer_columns(run.points.columns)
-    best = tuple(int(getattr(run.accelerator, name.removesuffix("_bytes"))) for name in names)
+    best = chosen_sizes(run)
     counted = run.accelerator.cores if run.count == "all" else 1
     known = _known(run, names, best, counted)
     known[best] = (sum(net.weight * getattr(net, criterion.column) for net in run.networks), known[best][1])
@@ -67,6 +66,12 @@ def run_chart(run: Run, plans: Mapping[Sizes, int]) -> Chart:
         cloud=_cloud(run, counted),
         grid=_grid(names, sizes),
     )  # fmt: skip
+
+
+def chosen_sizes(run: Run) -> Sizes:
+    """Return the size of each buffer of the recommendation."""
+    names = buffer_columns(run.points.columns)
+    return tuple(int(getattr(run.accelerator, name.removesuffix("_bytes"))) for name in names)
 
 
 def _grid(names: Sequence[str], sizes: Sequence[Sizes]) -> SizeGrid | None:
@@ -145,7 +150,7 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
     columns = [CRITERIA[name].column for name in (across, *up)]
     told = run.front.assign(at=range(len(run.front)))
     if run.is_limited:
-        told = _with_samples(told, run.points, columns)
+        told = _with_sizes(told, run, columns)
     table = told.sort_values(columns, kind="stable")
     rows, buffers = (
         [{str(name): value for name, value in row.items()} for row in table.to_dict("records")],
@@ -153,43 +158,49 @@ def objectives_chart(run: FrontRun, plans: Mapping[int, int]) -> Chart:
     )
     units = _units(run)
     lines = [_lines(run, row, units) for row in rows]
+    names = [[row[name] for name in buffers] if row["at"] != NO_PLAN else [row[columns[0]]] for row in rows]
     limits = [
         Limit((across, *up).index(name) - 1, value, f"{name} at most {shown(name, value)}")
         for name, value in run.limits.items()
         if name in (across, *up)
     ]
-    x, values = table[columns[0]].to_numpy(float), [table[column].to_numpy(float) for column in columns[1:]]
+    x, *values = (table[column].astype(object).where(table[column].notna(), None).tolist() for column in columns)
     return Chart(
         ChartAxis.of(CRITERIA[across].title, units[across]),
         tuple(ChartAxis.of(CRITERIA[name].title, units[name]) for name in up),
-        x.tolist(),
-        [each.tolist() for each in values],
-        [" + ".join(capacity(int(row[name])) for name in buffers) for row in rows],
+        x,
+        values,
+        [" + ".join(capacity(int(size)) for size in sizes) for sizes in names],
         lines,
         [plans.get(int(at)) for at in table["at"]],
         stairs=len(up) == 1,
-        least=_proved(run, values),
+        least=_proved(run, columns, x, values),
+        whole=bool(run.floors),
         star=table["at"].tolist().index(0) if run.is_limited and run.accelerator is not None else None,
         limits=limits,
         ruled_out=_ruled_out(run, across),
-        slider=_front_slider(across, up, x.tolist(), values[0].tolist(), run.is_limited),
-        words={"found": "the best sample at its size"} if run.is_limited else {},
+        slider=_front_slider(across, up, x, values[0], run.is_limited),
         cloud=cloud(run.points[columns[0]].to_numpy(float), [run.points[each].to_numpy(float) for each in columns[1:]]),
     )  # fmt: skip
 
 
-def _with_samples(told: pandas.DataFrame, points: pandas.DataFrame, columns: Sequence[str]) -> pandas.DataFrame:
-    """Return the answer under limits and, at each other size, the sample that takes the least there."""
-    others = points[~points[columns[0]].isin(told[columns[0]])]
+def _with_sizes(told: pandas.DataFrame, run: FrontRun, columns: Sequence[str]) -> pandas.DataFrame:
+    """Return the answer under limits, at each other size the plan that takes the least there, and sizes without one."""
+    others = run.points[~run.points[columns[0]].isin(told[columns[0]])]
     best = others.sort_values(columns, kind="stable").drop_duplicates(columns[0])
-    return pandas.concat([told, best.reindex(columns=told.columns).assign(at=SAMPLE)], ignore_index=True)
+    told = pandas.concat([told, best.reindex(columns=told.columns).assign(at=SAMPLE)], ignore_index=True)
+    rest = sorted({row[columns[0]] or 0.0 for row in run.floors} - {*told[columns[0]]})
+    return pandas.concat([told, pandas.DataFrame({columns[0]: rest, "at": NO_PLAN})], ignore_index=True)
 
 
-def _proved(run: FrontRun, values: Sequence[np.ndarray]) -> Sequence[float | None] | None:
-    """Return what no plan undercuts at each point: of a front that is proved all, of samples nothing."""
+def _proved(
+    run: FrontRun, columns: Sequence[str], x: Sequence[float], values: Sequence[Sequence[float | None]]
+) -> Sequence[float | None] | None:
+    """Return what no plan undercuts at each point: of a front that is proved all, under limits the floors."""
     if run.is_limited:
-        return [None] * len(values[0])
-    return values[0].tolist() if run.status == "optimal" and len(values) == 1 else None
+        least = {row[columns[0]]: row[columns[1]] for row in run.floors}
+        return [least.get(each) for each in x]
+    return values[0] if run.status == "optimal" and len(values) == 1 else None
 
 
 def _ruled_out(run: FrontRun, across: str) -> float | None:
@@ -198,9 +209,7 @@ def _ruled_out(run: FrontRun, across: str) -> float | None:
     return float(bound) if isinstance(bound, (int, float)) else None
 
 
-def _front_slider(
-    across: str, up: Sequence[str], x: Sequence[float], y: Sequence[float], limited: bool
-) -> Slider | None:
+def _front_slider(across: str, up: Sequence[str], x: Sequence[float], y: Sequence[Any], limited: bool) -> Slider | None:
     """Return a slider that starts where both ends of the front cost the same."""
     if limited or len(up) != 1 or across != "capacity" or up[0] not in METRICS or len(x) < 2:
         return None
@@ -215,14 +224,15 @@ def _units(run: FrontRun) -> dict[str, Unit]:
 
 
 def _lines(run: FrontRun, row: Mapping[str, Any], units: Mapping[str, Unit]) -> list[str]:
-    is_sample = row["at"] == SAMPLE
+    if row["at"] == NO_PLAN:
+        return [capacity(int(row[CRITERIA[run.axes[0]].column])), "no plan priced at this size"]
     said = [f"{buffer_name(name)} {capacity(int(row[name]))}" for name in buffer_columns(row)]
     if "subgraphs" in row:
         said.append(f"partition of {row['subgraphs']} subgraphs")
     for name in run.objectives:
         said.append(f"{CRITERIA[name].title} {_shown(float(row[CRITERIA[name].column]), units[name])}")
-    if is_sample:
-        return [*said, "the best sample at this size"]
+    if row["at"] == SAMPLE:
+        return [*said, "the best known at this size"]
     placing = run.placing[int(row["at"])]
     if placing is not None:
         said.append(_placed(placing))

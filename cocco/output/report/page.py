@@ -17,7 +17,7 @@ from cocco.output.report.answer import answer_of, choice_section, front_answer
 from cocco.output.report.chart import Chart, below_the_line
 from cocco.output.report.chips import chip_answer, chip_facts, chips_chart, chips_table, drawn_words, shifts_table
 from cocco.output.report.data import json_in_page, page_data
-from cocco.output.report.front import objectives_chart, run_chart
+from cocco.output.report.front import chosen_sizes, objectives_chart, run_chart
 from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer, others_of_run, points_of_front
 from cocco.output.report.table import front_table, hardware_table, ranges_table
 from cocco.output.report.words import FRONT_STATUS, facts, front_facts, front_sentence, recommendation
@@ -66,12 +66,11 @@ def _run_page(run: Run, networks: Networks) -> str:
         return document(title, body)
     found = others_of_run(run, networks)
     choices = [answer(run, networks), *found.values()]
-    here = tuple(getattr(run.accelerator, name) for name in _buffers(run))
-    drawn = run_chart(run, {here: 0} | {sizes: place for place, sizes in enumerate(found, 1)})
+    drawn = run_chart(run, {sizes: place for place, sizes in enumerate((chosen_sizes(run), *found))})
     body = [
         answer_of(run, recommendation(run), choices[0]),
         drawing("Which memory", _words(run, drawn)),
-        *_plans(choices),
+        *plans(choices),
     ]
     if run.ranges is not None:
         body.append(section("Sizes that cost as little", f'<div class="wide">{ranges_table(run)}</div>'))
@@ -80,10 +79,6 @@ def _run_page(run: Run, networks: Networks) -> str:
     )
     body += [section("The hardware it was priced on", hardware), searched]
     return document(title, body, page_data(drawn, choices))
-
-
-def _buffers(run: Run) -> list[str]:
-    return [name.removesuffix("_bytes") for name in run.points.columns if name.endswith("_buffer_bytes")]
 
 
 def _words(run: Run, drawn: Chart) -> str:
@@ -132,7 +127,8 @@ def _front_page(run: FrontRun, networks: Networks) -> str:
     body = [front_answer(run, front_sentence(run), status)]
     if run.is_limited:
         choices, found = ([answer(run, networks)], {0: 0}) if run.accelerator is not None else ([], {})
-        words = "Open dots are the best samples at their size, grey ones are all of them; dotted lines are the limits, "
+        words = "Dots are the best plans known at their size, full ones are proved to be the least; short lines are "
+        words += "bounds: no plan at that size takes less. Grey dots are samples, dotted lines the limits, "
         words += "the star is the recommendation."
         if run.accelerator is None:
             words = words.replace("the star is the recommendation", "the dot is the nearest that was found")
@@ -148,7 +144,7 @@ def _front_page(run: FrontRun, networks: Networks) -> str:
     body.append(drawing(heading, f"{words} {WALK}"))
     if not run.is_limited:
         body.append(section("Its points", f'<div class="wide">{front_table(run)}</div>'))
-    body += _plans(choices)
+    body += plans(choices)
     if choices:
         body.append(_hardware(choices[0].plans[0].machine))
     body.append(section("How it was searched", _facts(front_facts(run))))
@@ -163,22 +159,23 @@ def _chips_page(run: ChipsRun, networks: Networks) -> str:
     body.append(section("The machines", chips_table(run)))
     if run.shifts:
         body.append(section("How firm it is", shifts_table(run)))
-    body += _plans(choices)
+    body += plans(choices)
     if run.accelerator is not None:
         body.append(_hardware(run.accelerator))
     body.append(section("How it was searched", _facts(chip_facts(run))))
     return document(", ".join(run.names), body, page_data(drawn, choices))
 
 
-def _plans(choices: Sequence[ShownMemory]) -> list[str]:
+def plans(choices: Sequence[ShownMemory], heading: str = "The plan", first: int = 0) -> list[str]:
+    """Return plans of which one is seen, and a list to pick it from; first: the place of these among all of a page."""
     if not choices:
         return []
-    options = "".join(f'<option value="{at}">{escape(each.title)}</option>' for at, each in enumerate(choices))
+    options = "".join(f'<option value="{at}">{escape(each.title)}</option>' for at, each in enumerate(choices, first))
     hidden = " hidden" if len(choices) == 1 else ""
-    picker = f'<label id="picker"{hidden}>Plan at <select id="plans">{options}</select></label>'
-    return [
-        f'<h2 id="plan-heading">The plan at <span id="plan-title">{escape(choices[0].title)}</span></h2>{picker}'
-    ] + [choice_section(at, each, at > 0) for at, each in enumerate(choices)]
+    title = f'<h2>{escape(heading)} at <span class="plan-title">{escape(choices[0].title)}</span></h2>'
+    picker = f'<label class="picker"{hidden}>Plan at <select>{options}</select></label>'
+    seen = [choice_section(at, each, at > first) for at, each in enumerate(choices, first)]
+    return ['<div class="plans">' + title + picker, *seen, "</div>"]
 
 
 def _hardware(machine: Accelerator) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -15,13 +16,12 @@ from cocco.output.folders.read.chips import ChipsRun
 from cocco.output.folders.read.front import FrontRun, read
 from cocco.output.folders.read.run import Run
 from cocco.output.folders.written.about import MAX_STEM, PAIR_PAGES
-from cocco.output.report.answer import choice_section
-from cocco.output.report.chart import Overlay
+from cocco.output.report.chart import Chart, Overlay
 from cocco.output.report.chips import STATUS as CHIPS_STATUS
 from cocco.output.report.data import page_data
-from cocco.output.report.front import run_chart
-from cocco.output.report.page import document, drawing, section
-from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer
+from cocco.output.report.front import chosen_sizes, run_chart
+from cocco.output.report.page import document, drawing, plans, section
+from cocco.output.report.plans import BUILT_IN, Networks, ShownMemory, answer, others_of_run
 from cocco.output.report.words import STATUS
 from cocco.output.text.plans.hardware import buffers
 from simulator.units import AREA, ENERGY, TIME, TRAFFIC, Quantity, Unit
@@ -238,26 +238,39 @@ def html_of_pair(first: Explored, second: Explored, networks: tuple[Networks, Ne
     ]
     if len(answered) < 2:
         return document(" beside ".join(names), body)
-    choices = [
-        ShownMemory(f"{name}: {choice.title}", tuple(replace(plan, link="") for plan in choice.plans))
-        for name, choice in zip(names, map(answer, runs, networks))
-    ]
+    choices, shown, charts = list[ShownMemory](), list[str](), list[Chart]()
+    for name, run, known in zip(names, runs, networks):
+        others = others_of_run(run, known) if isinstance(run, Run) else {}
+        found = [  # their files are in another folder than the page
+            replace(each, plans=tuple(replace(plan, link="") for plan in each.plans))
+            for each in (answer(run, known), *others.values())
+        ]
+        shown.append("\n".join(plans(found, f"{name}: the plan", len(choices))))
+        if isinstance(run, Run):
+            charts.append(run_chart(run, dict(zip((chosen_sizes(run), *others), itertools.count(len(choices))))))
+        choices += found
     drawn = None
     plain = [run for run in runs if isinstance(run, Run)]
     if len({(run.metric, run.count) for run in plain}) == 1:
-        drawn, other = (run_chart(run, {}) for run in plain)
-        drawn = replace(drawn, overlay=Overlay(names[1], other.x, other.y[0], other.star), title=names[0])
+        is_same = len({tuple(network.name for network in run.networks) for run in plain}) == 1
+        drawn, other = charts if is_same else map(_relative, charts)
+        drawn = replace(drawn, overlay=Overlay(names[1], other.x, other.y[0], other.plan, other.star), title=names[0])
         if len({run.alpha for run in plain}) > 1 and drawn.slider is not None:
             drawn = replace(drawn, slider=replace(drawn.slider, reset=f"As {names[0]} asked"))
         words = f"Dots and the full line are {names[0]}, squares and the dashed line are {names[1]}."
+        words += "" if is_same else " They are of other networks, so each is shown over its recommendation."
         body.append(drawing("Their sizes", words))
-    data = page_data(drawn, choices)
-    sections = "".join(
-        f"<div><h2>{escape(choice.title)}</h2>{choice_section(at, choice, False)}</div>"
-        for at, choice in enumerate(choices)
-    )
-    body.append(f'<div class="pair">{sections}</div>')
-    return document(" beside ".join(names), body, data | {"all": True})
+    body.append(f'<div class="pair">{"".join(shown)}</div>')
+    return document(" beside ".join(names), body, page_data(drawn, choices))
+
+
+def _relative(drawn: Chart) -> Chart:
+    """Return the sizes of a run by what they take over its recommendation, which can be compared between networks."""
+    assert drawn.star is not None
+    whole, least = drawn.y[0][drawn.star] or 1.0, drawn.least or [None] * len(drawn.x)
+    y, bounds = ([None if each is None else each / whole for each in values] for values in (drawn.y[0], least))
+    axis = replace(drawn.up[0], unit="times that of the recommendation", scale=1.0)
+    return replace(drawn, up=(axis,), y=[y], least=bounds, slider=None, banded=False, cloud={})
 
 
 def _sentence(pair: Pair) -> str:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from cocco.cli.running import progress
 from cocco.cli.running.progress import Lines
 from cocco.effort.stages import Stage
 from tests.helpers.command_line import COMMAND, ENVIRONMENT, cocco
@@ -92,6 +93,22 @@ def test_lines_only_where_they_are_asked_for(tmp_path: Path):
     lines = told.stderr.splitlines()
     assert len(lines) > 2 and all(line.startswith("cocco: ") for line in lines)
     assert any(line.startswith("cocco: proof") for line in lines)
+
+
+def test_no_command_is_silent_for_long(monkeypatch, capsys):
+    """Not requested, a line comes only where the last one is old: of the command, and of what it counts."""
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.05)
+    monkeypatch.setattr(progress, "BEAT_SECONDS", 0.05)
+    with progress.alive("cocco", "map"):
+        time.sleep(0.3)
+        with progress.watched(7, "subgraphs") as counted:
+            assert counted is not None
+            counted(3, 7)
+            time.sleep(0.3)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) > 3 and lines[0].startswith("cocco: map, ") and lines[-1].startswith("cocco: subgraphs 3 of 7, ")
+    with progress.watched(7, "subgraphs") as counted:
+        assert counted is None  # of a library nothing is said that nobody requested
 
 
 def test_no_stage_is_silent():

@@ -54,6 +54,12 @@ def test_the_least_under_limits_is_what_brute_force_finds(what, limited, share, 
     if len(limited) == 1:
         assert found.status == "optimal" and found.lower_bound == found.value
     assert found.lower_bound is not None and found.lower_bound <= least * (1 + 1e-12)
+    assert found.floors or "capacity" not in found.objectives
+    for row in found.floors:
+        floor = dict(zip(found.objectives, row))
+        here = [plan for plan in plans if criterion("capacity", plan) == floor["capacity"]]
+        for name, value in floor.items():
+            assert value <= min(criterion(name, plan) for plan in here) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("space", SPACES)

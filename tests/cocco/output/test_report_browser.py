@@ -112,7 +112,7 @@ def test_the_slider_moves_the_plan(page: Any, folder: Path, power: float):
     """What is shown below is the plan of what the slider chooses, or the page says that it has none."""
     said = slide(page, power)
     size = said.split("Build ")[1].split(":")[0]
-    shown = page.find_element("id", "plan-title").text
+    shown = page.find_element("class name", "plan-title").text
     assert (shown == size) == ("is not on this page" not in said)
     (choice,) = [each for each in find(page, ".choice") if each.is_displayed()]
     titles = [each["title"] for each in data_of(folder)["choices"]]
@@ -127,7 +127,11 @@ def test_limits_show_every_sampled_size_and_where_they_are_kept(browser: Any, tm
     browser.get(report.write(tmp_path).as_uri())
     chart, result = data_of(tmp_path)["chart"], json.loads((tmp_path / "result.json").read_text())["result"]
     assert len(chart["x"]) > 3 and chart["x"][chart["star"]] == result["shared_buffer_bytes"]
-    assert len(find(browser, ".chart circle.found")) == len(chart["x"])
+    assert chart["x"] == [row["capacity_bytes"] for row in result["floors"]]
+    assert chart["least"] == [row["ema_bytes"] for row in result["floors"]]
+    known = [value is not None for value in chart["y"][0]]
+    assert len(find(browser, ".chart :is(circle.found, circle.proved)")) == sum(known)
+    assert all(least <= value * (1 + 1e-9) for least, value in zip(chart["least"], chart["y"][0]) if value is not None)
     assert chart["ruled_out"] == result["lower_bound"] == result["shared_buffer_bytes"] > min(chart["x"])
     kept, ruled = find(browser, ".chart rect.feasible"), find(browser, ".chart rect.ruled")
     assert len(kept) == len(ruled) == 1
@@ -137,6 +141,22 @@ def test_limits_show_every_sampled_size_and_where_they_are_kept(browser: Any, tm
     assert star["x"] + star["width"] / 2 == pytest.approx(kept[0].rect["x"], abs=1.5)
     assert kept[0].rect["y"] <= star["y"] + star["height"] / 2 <= kept[0].rect["y"] + kept[0].rect["height"]
     assert "capacity" not in browser.find_element("id", "recommendation").text
+    assert browser.get_log("browser") == []
+
+
+def test_two_runs_have_a_list_of_plans_each(browser: Any, folder: Path, tmp_path: Path):
+    """A plan picked from the second list is shown in place of the second alone; the slider chooses from both."""
+    assert main(["explore", "vgg16", "--shared", "--range", "512KB:1MB:256KB", "-o", str(tmp_path / "other")]) == 0
+    browser.get(report.write_pair(folder, tmp_path / "other").as_uri())
+    titles = lambda: [each.text for each in find(browser, ".plan-title")]  # noqa: E731
+    first, second = titles()
+    lists = find(browser, ".plans select")
+    options = [each.text for each in lists[1].find_elements("css selector", "option")]
+    other = next(each for each in options if each != second)
+    lists[1].send_keys(other)
+    assert titles() == [first, other] and len([each for each in find(browser, ".choice") if each.is_displayed()]) == 2
+    slide(browser, -2)
+    assert titles() == ["512 KB", "512 KB"]
     assert browser.get_log("browser") == []
 
 
@@ -183,7 +203,7 @@ def test_two_buffers_have_a_map_of_their_sizes(browser: Any, tmp_path: Path):
     buffers = [f"{each[other] // 1024} KB" for each in (chart["grid"]["across"], chart["grid"]["up"])]
     assert f"global buffer {buffers[0]}\nweight buffer {buffers[1]}" in tip
     webdriver.ActionChains(browser).move_to_element(fields[other]).click().perform()
-    assert browser.find_element("id", "plan-title").text == data["choices"][chart["plan"][other]]["title"]
+    assert browser.find_element("class name", "plan-title").text == data["choices"][chart["plan"][other]]["title"]
     for power in (-0.7, 0.3, 2, -2):
         assert "proved, no other size costs less" in slide(browser, power), power  # the whole line is solved
     moved = {int(each.get_attribute("data-point")): each for each in find(browser, "rect.field")}
@@ -219,7 +239,7 @@ def test_a_click_on_a_size_opens_its_plan_and_so_does_enter(page: Any, folder: P
     title = data["choices"][data["chart"]["plan"][other]]["title"]
     dot = find(page, f"circle[data-point='{other}']")[0]
     webdriver.ActionChains(page).scroll_to_element(dot).move_to_element(dot).click().perform()
-    assert page.find_element("id", "plan-title").text == title
+    assert page.find_element("class name", "plan-title").text == title
     (shown,) = [each for each in find(page, ".choice") if each.is_displayed()]
     steps = len(data["choices"][data["chart"]["plan"][other]]["plans"][0]["time"])
     assert len(shown.find_elements("css selector", "table.subgraphs tbody tr")) == steps
@@ -235,7 +255,7 @@ def test_a_click_on_a_size_opens_its_plan_and_so_does_enter(page: Any, folder: P
     for _ in range(abs(walk.index(star) - 2)):
         chart.send_keys(RIGHT if walk.index(star) > 2 else LEFT)
     chart.send_keys(ENTER)
-    assert page.find_element("id", "plan-title").text == data["choices"][0]["title"]
+    assert page.find_element("class name", "plan-title").text == data["choices"][0]["title"]
 
 
 def test_a_subgraph_is_shown_in_all_views_at_once(page: Any, folder: Path):
@@ -327,14 +347,14 @@ def test_front_is_walked_and_sorted_like_a_run(browser: Any, tmp_path: Path):
     browser.get(report.write(tmp_path).as_uri())
     chart = browser.find_element("class name", "chart")
     pick = browser.find_element("id", "said").text.split("Build ")[1].split(":")[0]
-    assert pick == browser.find_element("id", "plan-title").text  # and nobody asked for this alpha
+    assert pick == browser.find_element("class name", "plan-title").text  # and nobody asked for this alpha
     assert browser.find_element("id", "reset").text == "Where it began"
     for number in (1, 2):
         chart.send_keys(RIGHT)
         lines = browser.find_element("id", "tip").text.splitlines()
         assert lines[-2] == f"point {number} of the front" and lines[0].startswith("shared buffer ")
     chart.send_keys(ENTER)
-    assert lines[0] == "shared buffer " + browser.find_element("id", "plan-title").text
+    assert lines[0] == "shared buffer " + browser.find_element("class name", "plan-title").text
     assert "of these points" in slide(browser, 1.5)
     table = browser.find_element("css selector", "table.points")
     table.find_elements("css selector", "th button")[-1].click()

@@ -43,7 +43,7 @@ def test_the_page_has_the_chip_every_machine_and_what_decides(folder: Path):
     assert "the next machine, " in text and "the choice is" in text and "energy of a DRAM byte" in text
     table = text[text.index('<table class="machines">') :]
     assert table[: table.index("</table>")].count("<tr data-row") == len(said["machines"]) == 4
-    assert 'id="plan-title"' in text and '<select data-head="pe">' in text
+    assert 'class="plan-title"' in text and '<select data-head="pe">' in text
 
 
 def test_the_drawing_has_every_machine_and_nothing_below_the_stairs(folder: Path):

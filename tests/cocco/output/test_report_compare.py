@@ -41,9 +41,11 @@ def test_a_pair_says_what_differs_in_question_and_answer(runs: tuple[Path, Path]
     overlay = data["chart"]["overlay"]
     assert overlay["y"][overlay["star"]] == results[1]["totals"]["energy_pj"]
     assert data["chart"]["slider"]["reset"] == "As asked"
-    assert data["all"] and [len(choice["plans"][0]["time"]) for choice in data["choices"]] == [
+    recommended = data["chart"]["plan"][data["chart"]["star"]], overlay["plan"][overlay["star"]]
+    assert [len(data["choices"][at]["plans"][0]["time"]) for at in recommended] == [
         len(result["subgraphs"]) for result in results
     ]
+    assert page.count("select") == 2 and page.count("option") == len(data["choices"]) > 2  # a list for each run
 
 
 def test_of_two_alphas_the_button_says_whose_it_goes_back_to(runs: tuple[Path, Path], tmp_path: Path):

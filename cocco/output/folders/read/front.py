@@ -47,6 +47,7 @@ class FrontRun:
     points: pandas.DataFrame  #: as samples.csv
     placing: tuple[Placing | None, ...]  #: by row of the front; None: no addresses were sought
     space: tuple[str, ...] = ()  #: as in Run
+    floors: tuple[dict[str, float | None], ...] = ()  #: under limits, what no plan at a capacity undercuts, by column
 
     @property
     def is_limited(self) -> bool:
@@ -85,7 +86,7 @@ def read_front(folder: Path, about: About, result: Reader) -> FrontRun:
         result.get("status", str), result.get("samples", int),
         minimize, limits,
         run.common_accelerator(plans), run.tile_rule_of(plans), run.networks_of(plans), front, points,
-        tuple(map(placing_of, told)), run.space_said(result),
+        tuple(map(placing_of, told)), run.space_said(result), _floors(result, columns) if limited else (),
     )  # fmt: skip
 
 
@@ -105,6 +106,11 @@ def _limits(result: Reader) -> dict[str, float]:
         if column not in known:
             raise FileFormatError(f"{result.path}: {inner.where}{column!r} is none of {', '.join(known)}")
     return {known[column]: float(inner.get(column, int, float)) for column in inner.content}
+
+
+def _floors(result: Reader, columns: Sequence[str]) -> tuple[dict[str, float | None], ...]:
+    rows = result.items("floors") if "floors" in result.content else []
+    return tuple({name: row.optional(name) for name in columns} for row in rows)
 
 
 def _table(path: Path, needed: Sequence[str], texts: Sequence[str] = ()) -> pandas.DataFrame:

@@ -113,7 +113,7 @@ function memories(chart, choose, follow) {
       }
       if (value === null) continue;
       const [px, py] = at(i, value), kind = chart.kinds.length ? ` kind${chart.kinds[i] % 6}` : "", plan = chart.plan[i] === null ? "" : " planned";
-      put(inside, "circle", {class: (proved(i) || chart.least === null ? "proved" : "found") + kind + plan, cx: px, cy: py, r: 4, "data-point": i});
+      put(inside, "circle", {class: (chart.least === null || (k === 0 && proved(i)) ? "proved" : "found") + kind + plan, cx: px, cy: py, r: 4, "data-point": i});
     }
     if (chart.star !== null) put(svg, "polygon", {class: "star", points: star(...at(chart.star, chart.y[k][chart.star]), 9)});
     if (found && found.pick !== chart.star) put(svg, "circle", {class: "pick", cx: at(found.pick, chart.y[k][found.pick])[0], cy: at(found.pick, chart.y[k][found.pick])[1], r: 8});
@@ -184,6 +184,7 @@ function memories(chart, choose, follow) {
       if (other.y[i] === null) return;
       const [px, py] = [x(each * X), y(other.y[i] * Y)], dot = put(svg, "rect", {class: "other-dot", x: px - 3.5, y: py - 3.5, width: 7, height: 7});
       put(dot, "title", {}, `${other.title}: ${kilobytes(each)}, ${shown(other.y[i] * Y)} ${chart.up[0].unit}`);
+      if (other.plan[i] !== null) dot.addEventListener("click", event => { event.stopPropagation(); choose(other.plan[i]); });
       if (i === other.star) put(svg, "polygon", {class: "other-star", points: star(px, py, 10)});
     });
   }
@@ -286,6 +287,13 @@ function memories(chart, choose, follow) {
     return at;
   }
 
+  // The plans of what the slider chooses, of both runs.
+  function followed() {
+    const other = chart.overlay, costs = other ? other.x.map((each, i) => other.y[i] === null ? Infinity : each + alpha * other.y[i]) : [];
+    const picked = [chart.plan[best().pick], other?.plan[alpha === chart.slider.alpha ? other.star : costs.indexOf(Math.min(...costs))]];
+    for (const plan of picked) if (plan !== null && plan !== undefined) follow(plan);
+  }
+
   const open = i => { if (i >= 0 && chart.plan[i] !== null) choose(chart.plan[i]); };
   panels.forEach((element, k) => {
     element.addEventListener("mousemove", event => point(nearest(event, k), k));
@@ -309,7 +317,7 @@ function memories(chart, choose, follow) {
     const move = () => {
       alpha = chart.slider.alpha * (Number(input.value) === 0 ? 1 : 10 ** Number(input.value));
       draw();
-      follow(chart.plan[best().pick] ?? null);
+      followed();
     };
     document.getElementById("reset").textContent = chart.slider.reset;
     input.addEventListener("input", move);
@@ -317,7 +325,7 @@ function memories(chart, choose, follow) {
   }
   onWidth(holder, draw);
   draw();
-  if (alpha !== null) follow(chart.plan[best().pick] ?? null);
+  if (alpha !== null) followed();
   return left => {  // draws without these points
     off = left;
     point(-1);

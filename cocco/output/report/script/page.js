@@ -57,12 +57,14 @@ function views(section, plan, network) {
   });
 }
 
+// Shows one plan of a run; of two runs each has a list.
 function choose(at) {
-  const picker = document.getElementById("plans");
-  document.querySelectorAll(".choice").forEach(each => { each.hidden = Number(each.dataset.choice) !== at; });
-  if (picker) picker.value = at;
-  document.getElementById("plan-title").textContent = data.choices[at].title;
+  const group = document.getElementById(`choice-${at}`).parentNode;
+  group.querySelectorAll(".choice").forEach(each => { each.hidden = Number(each.dataset.choice) !== at; });
+  group.querySelector("select").value = at;
+  group.querySelector(".plan-title").textContent = data.choices[at].title;
   open(at);
+  return group;
 }
 
 // Draws the plans of a choice when they are first seen.
@@ -101,17 +103,10 @@ function choices(lists, table) {
 }
 
 document.querySelectorAll("table").forEach(sortable);
-if (data.all) data.choices.forEach((_, at) => open(at));  // two runs beside each other
-else if (data.choices.length) {
-  choose(data.shown);
-  document.getElementById("plans").addEventListener("change", event => choose(Number(event.target.value)));
-}
-const without = data.chart && memories(data.chart, at => {
-  if (data.all) return;
-  choose(at);
-  document.getElementById("plan-heading").scrollIntoView({block: "start"});
-}, at => {  // the plan of what the slider chooses
-  if (!data.all && at !== null) choose(at);
+document.querySelectorAll(".plans select").forEach(select => {
+  choose(Number(select.value));
+  select.addEventListener("change", () => choose(Number(select.value)));
 });
+const without = data.chart && memories(data.chart, at => choose(at).scrollIntoView({block: "start"}), choose);
 const lists = [...document.querySelectorAll("#choices select")];
 if (lists.length) choices(lists, document.querySelector("table.machines"));
