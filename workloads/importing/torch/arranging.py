@@ -292,6 +292,6 @@ ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
     _write_part: "slice_scatter select_scatter",
     _bags: "embedding_bag _embedding_bag _embedding_bag_forward_only",
     _sample: "grid_sampler grid_sampler_2d roi_align",
-    _count: "histc bincount",
+    _count: "histc bincount nonzero",
     _rank_by: "topk sort argsort argmax argmin",
 })  # fmt: skip

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+from unittest import mock
 
 from workloads.errors import NetworkError, one_line, shown
 
 
 def exported(module: Any, example_inputs: Any, title: str) -> Any:
-    """Return the program of one call, without gradients; keywords are given as a mapping."""
+    """Return the program of one call, without gradients; keywords are given as a mapping.
+
+    A module that cannot be exported is told that it is not: some leave out what they would do otherwise.
+    """
     import torch
 
     arguments, keywords = arguments_of(example_inputs)
@@ -20,9 +24,14 @@ def exported(module: Any, example_inputs: Any, title: str) -> Any:
     )
     try:
         with torch.no_grad(), without_fast_paths(), _without_stack_traces():
-            return torch.export.export(module.eval(), arguments, keywords, strict=False)
-    except Exception as error:  # whatever a module does when it runs
-        raise NetworkError(f"module {title!r} cannot be exported: {_reason(error)}") from None
+            try:
+                return torch.export.export(module.eval(), arguments, keywords, strict=False)
+            except Exception as error:  # whatever a module does when it runs
+                reason = _reason(error)
+            with mock.patch("torch.compiler.is_compiling", bool):
+                return torch.export.export(module, arguments, keywords, strict=False)
+    except Exception:
+        raise NetworkError(f"module {title!r} cannot be exported: {reason}") from None
     finally:
         handle.remove()
         module.train(was_training)

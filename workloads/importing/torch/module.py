@@ -27,6 +27,7 @@ from workloads.importing.torch.graph.archive import read_archive
 from workloads.importing.torch.graph.cells import with_loops
 from workloads.importing.torch.graph.functional import functional, has_branches
 from workloads.importing.torch.graph.masks import masks_of
+from workloads.importing.torch.graph.most import with_most
 from workloads.importing.torch.graph.scans import with_scans
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
@@ -109,6 +110,7 @@ class _Reader:
     def __init__(self, program: Any, name: str, unsupported: str, masks: str = "none") -> None:
         self.program, self.unsupported, self.masks = program, unsupported, masks
         self.sketch = Sketch(name)
+        self.sketch.notes += with_most(program)
         self.values: dict[Any, Any] = {}
         self.reading = ReadNodes(program, self.sketch, self.values)
 
@@ -158,10 +160,12 @@ class _Reader:
             return
         if not hasattr(node.target, "_schema"):
             if not hasattr(node.meta.get("val"), "shape"):
+                self.values[node] = node.meta.get("val")
                 return  # arithmetic of numbers, and what checks them
             raise NetworkError(f"node {node.name!r} ({str(node.target)[:64]}) is control flow or no operator of torch")
         op = operator_name(node.target)
         if op.startswith("_assert") or op.startswith("sym_") or op == "_guards_fn":
+            self.values[node] = node.meta.get("val")
             return
         sketch.at = _layer_name(node, op)
         layers = len(sketch.layers)
@@ -254,7 +258,8 @@ def shapes_of(node: Any) -> list[tuple[int, ...]]:
     for each in made if isinstance(made, (list, tuple)) else [made]:
         shape = tuple(getattr(each, "shape", ()))
         if not all(type(extent) is int for extent in shape):
-            raise NetworkError(f"node {node.name!r} has the unknown shape {shown(list(map(str, shape)))}")
+            text = f"node {node.name!r} has the shape {shown(list(map(str, shape)))}, whose extents numbers decide"
+            raise NetworkError(f"{text}; they must be at most 2**20")
         found.append(shape)
     return found or [()]
 
