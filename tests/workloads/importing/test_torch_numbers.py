@@ -45,3 +45,16 @@ def test_a_module_that_leaves_something_out_while_it_is_compiled_is_told_that_it
         return self.a(x * mask[:, :, None])
 
     assert ops(read(masked, torch.zeros(1, 5, 8), a=nn.Linear(8, 4))) == ["fc"]
+
+
+def test_a_choice_of_numbers_is_that_of_the_example():
+    """Longformer's encoder with decoder asks whether any token sees all others."""
+
+    def asked(self, x):
+        return self.b(x) if (x > 0).any().item() else self.a(x)
+
+    parts = {"a": nn.Linear(8, 4), "b": nn.Linear(8, 2)}
+    for number, width in ((0.0, 4), (1.0, 2)):
+        network = read(asked, torch.full((1, 5, 8), number), **parts)
+        assert [layer.channels for layer in network.layers if layer.op == "fc"] == [width]
+        assert ("Call", "what its numbers choose is as in the example") in {(n.node, n.op) for n in network.notes}

@@ -54,10 +54,11 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     title = name or type(module).__name__
     try:
         inputs, samples = first_sample(module, example_inputs)
-        program = exported(module, inputs, title)
+        program, assumed = exported(module, inputs, title)
         counted = None if has_branches(program) else counted_macs(module, inputs)
         found = read_program(functional(with_scans(with_loops(program))), title, unsupported, counted, masks)
         notes = [Note(found.inputs[0].name, f"batch {samples}", "batch")] if samples > 1 else []
+        notes += [Note(title, assumed, "extent")] if assumed else []
         return replace(found, notes=(*found.notes, *notes))
     except NetworkError as error:
         text = one_line(error)
