@@ -3,8 +3,9 @@
     python -m benchmarks.import_drawn SEED [--count 100] [--seconds 120] [--out FILE] [--samples 300]
 
 It goes on until there are so many models that torch itself runs, each in a process of its own: a crash is one row, and
-so is a model that takes longer. FILE gets one JSON object for each; those that it has are left out. Without samples no
-plan is searched. The last line sums up: loaded, MACs as torch's counter has them, verified, bytes over the least.
+so is a model that takes more seconds of the processor. FILE gets one JSON object for each; those that it has are left
+out. Without samples no plan is searched. The last line sums up: loaded, MACs as torch's counter has them, verified,
+bytes over the least.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("seed", metavar="SEED", type=int)
     parser.add_argument("--count", metavar="N", type=int, default=100)
-    parser.add_argument("--seconds", metavar="S", type=float, default=120)
+    parser.add_argument("--seconds", metavar="S", type=int, default=120)
     parser.add_argument("--out", metavar="FILE", type=Path)
     parser.add_argument("--samples", metavar="N", type=int, default=PLAN_SAMPLES)
     options = parser.parse_args()

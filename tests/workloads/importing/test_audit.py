@@ -83,7 +83,7 @@ class Lossy(reader._Reader):
 def read(module, arguments):
     """Return the program, what a reader leaves behind, the network, and what torch counts."""
     counted = counted_macs(module.eval(), arguments)
-    program = functional(exported(module, arguments, "module"))
+    program = functional(exported(module, arguments, "module")[0])
     for _ in range(reader.MAX_ROUNDS):
         try:
             found = reader._Reader(program, "module", "error")

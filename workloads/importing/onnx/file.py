@@ -278,11 +278,28 @@ class _Reader:
         return self._pass(call), "passed"
 
     def _branch(self, node: Any) -> list[Value]:
-        """What a branch makes that stands in the place of its node."""
-        graph, at = chosen_branch(node, self.values.get(next(iter(node.input), ""))), self.sketch.at
+        """What a branch makes that stands in the place of its node, or all steps of a loop."""
+        from workloads.importing.onnx.steps import unrolled
+
+        if node.op_type == "If":
+            return self._inside(chosen_branch(node, self.values.get(next(iter(node.input), ""))))
+        return unrolled(self.sketch, node, [self.values.get(name) for name in node.input], self._step)
+
+    def _step(self, graph: Any, inputs: Sequence[Value]) -> list[Value]:
+        """What one step of a loop makes of its inputs; its names are its own."""
+        outside, made = dict(self.values), len(self.made)
+        for info, value in zip(graph.input, inputs):
+            self._define(info.name, value)
+        found = self._inside(graph)
+        self.values = outside
+        del self.made[made:]
+        return found
+
+    def _inside(self, graph: Any) -> list[Value]:
+        at = self.sketch.at
         self.nodes += len(graph.node)
         if self.nodes > MAX_NODES:
-            raise NetworkError(f"has more than {MAX_NODES} nodes in branches")
+            raise NetworkError(f"has more than {MAX_NODES} nodes in branches and steps of loops")
         self._read_stored(graph)
         for inner in graph.node:
             self._read_node(inner)

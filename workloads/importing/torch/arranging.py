@@ -169,11 +169,12 @@ def _scan(call: TorchCall) -> Answer:
 
 
 def _unfold(call: TorchCall) -> Answer:
-    """im2col, unfold and fold: elements repeated or summed, window by window."""
+    """im2col, unfold, as_strided and fold: elements repeated or summed, window by window."""
     value = call.sketch.settle(call.value("self"))
     rank = len(call.shape)
-    rows = [rank - 1] if call.op == "im2col" else list(range(1, rank - 1)) if rank != 4 else [2]
-    return call.sketch.rearranged([value], call.shape, rows, [3] if rank == 4 else [])
+    is_picture = rank == 4 and call.op != "as_strided"
+    rows = [rank - 1] if call.op == "im2col" else [2] if is_picture else list(range(1, rank - 1))
+    return call.sketch.rearranged([value], call.shape, rows, [3] if is_picture else [])
 
 
 def _write(call: TorchCall) -> Answer:
@@ -283,7 +284,7 @@ ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
         "new_empty_strided zeros ones full empty arange randn rand scalar_tensor"
     ),
     _scan: "cumsum cumprod logcumsumexp",
-    _unfold: "im2col unfold col2im",
+    _unfold: "im2col unfold as_strided col2im",
     _write: (
         "copy index_copy index_put scatter scatter_add scatter_reduce index_add index_fill masked_scatter "
         "diagonal_scatter _unsafe_index_put"
@@ -292,6 +293,6 @@ ARRANGING: dict[str, Callable[[TorchCall], Answer]] = by_name({
     _write_part: "slice_scatter select_scatter",
     _bags: "embedding_bag _embedding_bag _embedding_bag_forward_only",
     _sample: "grid_sampler grid_sampler_2d roi_align",
-    _count: "histc bincount",
+    _count: "histc bincount nonzero",
     _rank_by: "topk sort argsort argmax argmin",
 })  # fmt: skip

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 from workloads.errors import NetworkError, one_line, shown
 
 
-def exported(module: Any, example_inputs: Any, title: str) -> Any:
-    """Return the program of one call, without gradients; keywords are given as a mapping."""
+def exported(module: Any, example_inputs: Any, title: str) -> tuple[Any, str]:
+    """Return the program of one call, without gradients, and what was assumed; keywords are given as a mapping.
+
+    A module that cannot be exported is told that it is not, for some leave out what they would do otherwise; then what
+    its numbers choose is what those of the examples choose.
+    """
     import torch
 
     arguments, keywords = arguments_of(example_inputs)
@@ -18,14 +24,38 @@ def exported(module: Any, example_inputs: Any, title: str) -> Any:
         module.training,
         module.register_forward_hook(lambda *call: list(_tensors_in(call[-1], set()))),
     )
+    reason, ways = "", (nullcontext, _as_it_runs, _with_numbers)
     try:
-        with torch.no_grad(), without_fast_paths(), _without_stack_traces():
-            return torch.export.export(module.eval(), arguments, keywords, strict=False)
-    except Exception as error:  # whatever a module does when it runs
-        raise NetworkError(f"module {title!r} cannot be exported: {_reason(error)}") from None
+        for way in ways:
+            with torch.no_grad(), without_fast_paths(), _without_stack_traces():
+                try:
+                    with way():
+                        program = torch.export.export(module.eval(), arguments, keywords, strict=False)
+                    return program, "what its numbers choose is as in the example" if way is _with_numbers else ""
+                except Exception as error:  # whatever a module does when it runs
+                    reason = reason or _reason(error)
+        raise NetworkError(f"module {title!r} cannot be exported: {reason}")
     finally:
         handle.remove()
         module.train(was_training)
+
+
+def _as_it_runs() -> AbstractContextManager[Any]:
+    return patch("torch.compiler.is_compiling", bool)
+
+
+@contextmanager
+def _with_numbers() -> Iterator[None]:
+    """Let torch, where its version can, run the module on the numbers of the examples wherever they decide."""
+    import torch._functorch.config as config
+
+    log = logging.getLogger("torch.fx.experimental.symbolic_shapes")
+    was_disabled, log.disabled = log.disabled, True
+    try:
+        with config.patch(fake_tensor_propagate_real_tensors=True):
+            yield
+    finally:
+        log.disabled = was_disabled
 
 
 def _tensors_in(found: Any, seen: set[int]) -> Iterator[Any]:

@@ -27,6 +27,7 @@ from workloads.importing.torch.graph.archive import read_archive
 from workloads.importing.torch.graph.cells import with_loops
 from workloads.importing.torch.graph.functional import functional, has_branches
 from workloads.importing.torch.graph.masks import masks_of
+from workloads.importing.torch.graph.most import with_most
 from workloads.importing.torch.graph.scans import with_scans
 from workloads.importing.torch.inputs import Stored, read_input
 from workloads.importing.torch.table import OPERATORS
@@ -53,10 +54,11 @@ def read_module(module: Any, example_inputs: Any, name: str | None, unsupported:
     title = name or type(module).__name__
     try:
         inputs, samples = first_sample(module, example_inputs)
-        program = exported(module, inputs, title)
+        program, assumed = exported(module, inputs, title)
         counted = None if has_branches(program) else counted_macs(module, inputs)
         found = read_program(functional(with_scans(with_loops(program))), title, unsupported, counted, masks)
         notes = [Note(found.inputs[0].name, f"batch {samples}", "batch")] if samples > 1 else []
+        notes += [Note(title, assumed, "extent")] if assumed else []
         return replace(found, notes=(*found.notes, *notes))
     except NetworkError as error:
         text = one_line(error)
@@ -109,6 +111,7 @@ class _Reader:
     def __init__(self, program: Any, name: str, unsupported: str, masks: str = "none") -> None:
         self.program, self.unsupported, self.masks = program, unsupported, masks
         self.sketch = Sketch(name)
+        self.sketch.notes += with_most(program)
         self.values: dict[Any, Any] = {}
         self.reading = ReadNodes(program, self.sketch, self.values)
 
@@ -158,10 +161,12 @@ class _Reader:
             return
         if not hasattr(node.target, "_schema"):
             if not hasattr(node.meta.get("val"), "shape"):
+                self.values[node] = node.meta.get("val")
                 return  # arithmetic of numbers, and what checks them
             raise NetworkError(f"node {node.name!r} ({str(node.target)[:64]}) is control flow or no operator of torch")
         op = operator_name(node.target)
         if op.startswith("_assert") or op.startswith("sym_") or op == "_guards_fn":
+            self.values[node] = node.meta.get("val")
             return
         sketch.at = _layer_name(node, op)
         layers = len(sketch.layers)
@@ -254,7 +259,8 @@ def shapes_of(node: Any) -> list[tuple[int, ...]]:
     for each in made if isinstance(made, (list, tuple)) else [made]:
         shape = tuple(getattr(each, "shape", ()))
         if not all(type(extent) is int for extent in shape):
-            raise NetworkError(f"node {node.name!r} has the unknown shape {shown(list(map(str, shape)))}")
+            text = f"node {node.name!r} has the shape {shown(list(map(str, shape)))}, whose extents numbers decide"
+            raise NetworkError(f"{text}; they must be at most 2**20")
         found.append(shape)
     return found or [()]
 
