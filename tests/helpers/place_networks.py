@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import random
 
+from cocco.bounds.cheapest import cheapest_plans
 from cocco.problem.problem import Problem, on_hardware
 from simulator.accelerator import Accelerator
+from simulator.model.priced import price_partition
+from simulator.model.pricing import Price
 from tests.helpers.small_problems import METRICS
 from workloads import Bits, Builder
 from workloads.network.network import Network
@@ -47,3 +50,15 @@ def place_problem(seed: int, most: int, metric: str | None = None) -> Problem:
     if rng.random() < 0.3:
         machine = Accelerator(global_buffer=size, weight_buffer=rng.randint(64, 1000), **common)
     return on_hardware(network, machine, metric=metric or rng.choice(METRICS), keep="auto")
+
+
+def hands_over(problem: Problem) -> bool:
+    """Return whether in the cheapest plan a result takes the place of an operand."""
+    found = cheapest_plans(problem)
+    for network, partition in zip(problem.networks, found.partitions or ()):
+        priced = price_partition(network, partition, problem.accelerator, problem.tile_rule)
+        for price, step in zip(priced.prices, priced.steps):
+            size = sum(priced.rules.whole_bytes(u) for u in step.kept)
+            if isinstance(price, Price) and price.kept_bytes < size:
+                return True
+    return False

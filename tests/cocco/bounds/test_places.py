@@ -7,14 +7,12 @@ import pytest
 import workloads
 from cocco.bounds.cheapest import cheapest_plans
 from cocco.bounds.patterns import tables
-from cocco.problem.problem import Problem, on_hardware
+from cocco.problem.problem import on_hardware
 from cocco.search.kernel.choice import has_kernel
 from simulator import Accelerator
-from simulator.model.priced import price_partition
-from simulator.model.pricing import Price
 from tests.helpers.kept_proofs import check_kept
 from tests.helpers.parts import few_seeds, over_seeds
-from tests.helpers.place_networks import place_problem
+from tests.helpers.place_networks import hands_over, place_problem
 
 ENGINES = ("reference", "fast") if has_kernel() else ("reference",)
 
@@ -24,18 +22,6 @@ def small_patterns(monkeypatch: pytest.MonkeyPatch) -> None:
     """Patterns of any size."""
     monkeypatch.setattr(tables, "LEAST_LAYERS", 1)
     monkeypatch.setattr(tables, "MOST_FREE", 0)
-
-
-def hands_over(problem: Problem) -> bool:
-    """Return whether in the cheapest plan a result takes the place of an operand."""
-    found = cheapest_plans(problem)
-    for network, partition in zip(problem.networks, found.partitions or ()):
-        priced = price_partition(network, partition, problem.accelerator, problem.tile_rule)
-        for price, step in zip(priced.prices, priced.steps):
-            size = sum(priced.rules.whole_bytes(u) for u in step.kept)
-            if isinstance(price, Price) and price.kept_bytes < size:
-                return True
-    return False
 
 
 def check(seed: int, most: int) -> tuple[int, bool]:

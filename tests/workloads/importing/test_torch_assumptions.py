@@ -161,6 +161,7 @@ def test_weights_of_several_layers_are_said():
 
     network = workloads.from_torch(Again(), torch.zeros(1, 5, 8))
     assert network.weight_bytes == 3 * 64 and noted(network, "shared") == {"layer.weight": 128}
+    assert [layer.shared for layer in network.layers] == ["layer.weight"] * 3
 
 
 def test_weights_that_two_modules_share_have_one_name():
@@ -188,6 +189,7 @@ def test_parts_of_one_matrix_are_not_shared():
 
     network = workloads.from_torch(Cut(), (torch.zeros(1, 5, 8), torch.zeros(1, 3, 8)))
     assert network.weight_bytes == 96 and not noted(network, "shared") and not noted(network, "not loaded")
+    assert not any(layer.shared for layer in network.layers)
 
 
 def test_weights_that_no_layer_reads_are_said():
