@@ -12,6 +12,7 @@ import pandas
 import pytest
 
 from cocco.output import report
+from simulator.model.cost import EnergyBreakdown
 from tests.helpers.command_line import answer, assert_malformed, cocco
 from tests.helpers.hostile_network import LAYER, NAME, hostile_network
 from tests.helpers.pages import LOADS, change, data_of, near_sizes, page_of
@@ -292,3 +293,9 @@ def test_page_of_before_stays_where_the_new_one_cannot_be_made(run_folder: Path,
         report.write(copy)
     assert (copy / "report.html").read_text() == "before"
     assert not list(copy.glob(".*"))
+
+
+def test_every_part_of_the_energy_has_a_colour():
+    """Without one it would be black, as others without one."""
+    style = (Path(report.__file__).parent / "script" / "page.css").read_text()
+    assert all(re.search(rf"\.e-{part}\b[^{{}}]*{{ fill: var", style) for part in EnergyBreakdown._fields)
