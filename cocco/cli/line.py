@@ -60,7 +60,7 @@ def _run(arguments: list[str]) -> int:
         settle(options, settle_plans(options))
     command = import_module(f"cocco.cli.commands.{options.command}")
     hear()
-    with alive("cocco", options.command):
+    with alive("cocco", options.command, getattr(options, "progress", False)):
         code: int = command.run(options)
     return code
 

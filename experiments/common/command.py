@@ -33,7 +33,7 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
         given = vars(_parser(experiment).parse_args(words))
         aims.checked(name, experiment.taken, given)
         print(f"{name}: {estimate(seconds_of(experiment, given), given)}", file=sys.stderr, flush=True)
-        with alive(name, "running"):
+        with alive(name, "running", True):
             table = experiment.run(**given)
         settings = {key: value for key, value in given.items() if key not in (*MACHINES, "seed") and value is not None}
         command = shlex.join(["python", "-m", f"experiments.{name}", *words])

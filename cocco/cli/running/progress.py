@@ -1,4 +1,4 @@
-"""What a running command shows: a bar on a terminal, lines if requested, otherwise a line where it takes long.
+"""What a running command shows: a bar on a terminal, or a line where it takes long; elsewhere lines, if requested.
 
 A second thread moves the clock, so that a stage that takes long is no silence either.
 """
@@ -114,10 +114,10 @@ class Bar(StageView):
 
 
 @contextmanager
-def alive(who: str, what: str) -> Iterator[None]:
+def alive(who: str, what: str, is_asked: bool) -> Iterator[None]:
     """Call the beat of whatever is shown, in a thread of its own; where nothing else is, print a line every so often.
 
-    who: the first word of these lines; what: the stage that they name.
+    who: the first word of these lines; what: the stage that they name; is_asked: also without a terminal.
     """
     is_over = Event()
 
@@ -125,7 +125,7 @@ def alive(who: str, what: str) -> Iterator[None]:
         while not is_over.wait(BEAT_SECONDS):
             _views[-1].beat()
 
-    if sys.stderr is None or _views:
+    if sys.stderr is None or _views or not (is_asked or sys.stderr.isatty()):
         yield
         return
     lines = Lines(0, "", sys.stderr, False, who)

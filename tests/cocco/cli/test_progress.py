@@ -99,7 +99,10 @@ def test_no_command_is_silent_for_long(monkeypatch, capsys):
     """Not requested, a line comes only where the last one is old: of the command, and of what it counts."""
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.05)
     monkeypatch.setattr(progress, "BEAT_SECONDS", 0.05)
-    with progress.alive("cocco", "map"):
+    with progress.alive("cocco", "map", False):
+        time.sleep(0.3)
+    assert not capsys.readouterr().err  # no terminal
+    with progress.alive("cocco", "map", True):
         time.sleep(0.3)
         with progress.watched(7, "subgraphs") as counted:
             assert counted is not None
