@@ -41,9 +41,10 @@ class Cooling:
         if not 0 < self.last <= self.first < math.inf:
             raise ValueError(f"cooling needs 0 < last <= first, finite, got first={self.first!r}, last={self.last!r}")
 
-    def at(self, share: float) -> float:
-        """Return the temperature after this share of the samples."""
-        return self.first * (self.last / self.first) ** share
+    def over(self, steps: range, count: int) -> list[float]:
+        """Return the temperatures of these steps, of so many from 0 on."""
+        first, ratio = self.first, self.last / self.first
+        return [first * ratio ** (step / count) for step in steps]
 
 
 class Walk(NamedTuple):
@@ -83,8 +84,7 @@ def annealing(
     try:
         for block, begun in enumerate(range(0, samples, BLOCK)):
             last = min(begun + BLOCK, samples)
-            temperatures = [cooling.at(count / samples) for count in range(begun, last)]
-            done, walk = steps(block, initial[begun:last], temperatures, walk)
+            done, walk = steps(block, initial[begun:last], cooling.over(range(begun, last), samples), walk)
             trace.record(done, done)
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
@@ -143,7 +143,7 @@ def blocks_of(problem: Problem, seed: int, settings: Settings, engine: EngineNam
 
     def make(first: int, left: range, count: int, walk: Walk) -> Blocks:
         made, begun = min(at_once, len(left)), left.start * BLOCK
-        shares = [cooling.at(step / (count * BLOCK)) for step in range(begun, begun + made * BLOCK)]
+        shares = cooling.over(range(begun, begun + made * BLOCK), count * BLOCK)
         done, after = steps(first + left.start, (), shares, walk)
         i = int(done.cost.argmin())
         best = Sample(done.sample(i, 0).genome, float(done.cost[i]), float(done.cost[i]))
@@ -191,11 +191,10 @@ class _Readable:
 
 def _neighbour(breeder: Breeder, current: Genome, stream: Stream) -> Genome:
     """Return the current genome mutated and repaired; mutate again while it comes back unchanged."""
-    genome = breeder.repaired(breeder.mutate(current, stream))
-    for _ in range(breeder.settings.retries):
+    for _ in range(breeder.settings.retries + 1):
+        genome = breeder.repaired(breeder.mutate(current, stream))
         if genome != current:
             break
-        genome = breeder.repaired(breeder.mutate(current, stream))
     return genome
 
 
