@@ -15,11 +15,12 @@ from cocco.bounds.patterns import tables
 from cocco.bounds.patterns.tables import patterns_of
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
-from cocco.search.exact.exact import Search, exact_plan
+from cocco.search.exact.exact import Search
 from cocco.search.exact.moves import Memo
 from cocco.search.exact.window import Limits, all_of
 from tests.helpers.brute_force import CLOSE
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_states import every_state
 
 SHORT = 0.2  #: deterministic time of a certificate

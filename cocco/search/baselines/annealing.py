@@ -41,9 +41,10 @@ class Cooling:
         if not 0 < self.last <= self.first < math.inf:
             raise ValueError(f"cooling needs 0 < last <= first, finite, got first={self.first!r}, last={self.last!r}")
 
-    def at(self, share: float) -> float:
-        """Return the temperature after this share of the samples."""
-        return self.first * (self.last / self.first) ** share
+    def over(self, steps: range, count: int) -> list[float]:
+        """Return the temperatures of these steps, of so many from 0 on."""
+        first, ratio = self.first, self.last / self.first
+        return [first * ratio ** (step / count) for step in steps]
 
 
 class Walk(NamedTuple):
@@ -54,7 +55,7 @@ class Walk(NamedTuple):
     least: float
 
 
-# number of the block, founders that it begins with, temperatures over the least cost, where it starts -> its samples
+# number of the first block, founders that it begins with, temperatures over the least cost, where they start -> samples
 Steps = Callable[[int, Sequence[Sequence[int]], Sequence[float], Walk | None], tuple[Population, Walk]]
 
 
@@ -83,8 +84,7 @@ def annealing(
     try:
         for block, begun in enumerate(range(0, samples, BLOCK)):
             last = min(begun + BLOCK, samples)
-            temperatures = [cooling.at(count / samples) for count in range(begun, last)]
-            done, walk = steps(block, initial[begun:last], temperatures, walk)
+            done, walk = steps(block, initial[begun:last], cooling.over(range(begun, last), samples), walk)
             trace.record(done, done)
     except KeyboardInterrupt as stop:
         if isinstance(stop, HalfGeneration) and len(stop.children.cost):
@@ -97,7 +97,7 @@ def annealing(
 
 
 def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName) -> Steps:
-    """Return a function that makes the steps of a block."""
+    """Return a function that makes the steps of one or more blocks."""
     if engine == "reference" or settings.operators:
         return _Readable(problem, seed, settings, engine).steps
     compiled = Compiled(problem, settings)
@@ -113,7 +113,7 @@ def steps_of(problem: Problem, seed: int, settings: Settings, engine: EngineName
             place.put(0, Sample(walk.genome, 0.0, walk.cost))
             costs[:] = walk.cost, walk.least
         compiled.anneal(
-            seed, block, walk is not None, np.array(founders, dtype=np.int64).reshape(-1, size),
+            seed, block, BLOCK, walk is not None, np.array(founders, dtype=np.int64).reshape(-1, size),
             np.array(temperatures), place.labels[0], place.capacities[0], costs, *done,
         )  # fmt: skip
         return done, Walk(place.sample(0, buffers).genome, float(costs[0]), float(costs[1]))
@@ -136,32 +136,20 @@ MakeBlocks = Callable[[int, range, int, Walk], Blocks]
 def blocks_of(problem: Problem, seed: int, settings: Settings, engine: EngineName, cooling: Cooling) -> MakeBlocks:
     """Return a function that makes blocks of a walk on given hardware, which cools down over all of its blocks.
 
-    The compiled one makes many blocks at once, without reporting each sample; the readable one makes one.
+    The compiled engine makes many blocks at once, the readable one makes one.
     """
-    steps = steps_of(problem, seed, settings, engine)
+    steps, is_readable = steps_of(problem, seed, settings, engine), engine == "reference" or settings.operators
+    at_once = 1 if is_readable else max(1, CALL // (BLOCK * problem.size))
 
-    def one(first: int, left: range, count: int, walk: Walk) -> Blocks:
-        shares = [cooling.at((left.start * BLOCK + i) / (count * BLOCK)) for i in range(BLOCK)]
+    def make(first: int, left: range, count: int, walk: Walk) -> Blocks:
+        made, begun = min(at_once, len(left)), left.start * BLOCK
+        shares = cooling.over(range(begun, begun + made * BLOCK), count * BLOCK)
         done, after = steps(first + left.start, (), shares, walk)
         i = int(done.cost.argmin())
         best = Sample(done.sample(i, 0).genome, float(done.cost[i]), float(done.cost[i]))
-        return Blocks(1, best if best.cost < walk.least else None, after)
+        return Blocks(made, best if best.cost < walk.least else None, after)
 
-    if engine == "reference" or settings.operators:
-        return one
-    compiled, at_once = Compiled(problem, settings), max(1, CALL // (BLOCK * problem.size))
-
-    def many(first: int, left: range, count: int, walk: Walk) -> Blocks:
-        made, labels, best = min(at_once, len(left)), np.array(walk.genome.labels), np.zeros(problem.size, np.int64)
-        costs, memory = np.array([walk.cost, walk.least]), np.zeros(2, np.int64)
-        least = compiled.walk(
-            seed, first + left.start, made, BLOCK, left.start * BLOCK, count * BLOCK, cooling.first, cooling.last,
-            labels, memory, costs, best,
-        )  # fmt: skip
-        found = Sample(Genome(best.tolist(), ()), least, least) if least < walk.least else None
-        return Blocks(made, found, Walk(Genome(labels.tolist(), ()), float(costs[0]), float(costs[1])))
-
-    return first_of(many, one)
+    return make
 
 
 class _Readable:
@@ -175,14 +163,14 @@ class _Readable:
     def steps(
         self, block: int, founders: Sequence[Sequence[int]], temperatures: Sequence[float], walk: Walk | None
     ) -> tuple[Population, Walk]:
-        """Return the samples of one block, and the state of the walk after it.
+        """Return the samples of blocks, and the state of the walk after them.
 
         Raises HalfGeneration with the samples made so far if the user stops it.
         """
         done, i = Population.empty(len(temperatures), self.size), 0
         try:
             for i, temperature in enumerate(temperatures):
-                stream = Stream(self.seed, block, i)
+                stream = Stream(self.seed, block + i // BLOCK, i % BLOCK)
                 if walk is None or i < len(founders):
                     sample = self.pricer.evaluate(self.breeder.founder(founders, i, stream), stream)
                     is_next = walk is None or sample.cost < walk.cost
@@ -203,11 +191,10 @@ class _Readable:
 
 def _neighbour(breeder: Breeder, current: Genome, stream: Stream) -> Genome:
     """Return the current genome mutated and repaired; mutate again while it comes back unchanged."""
-    genome = breeder.repaired(breeder.mutate(current, stream))
-    for _ in range(breeder.settings.retries):
+    for _ in range(breeder.settings.retries + 1):
+        genome = breeder.repaired(breeder.mutate(current, stream))
         if genome != current:
             break
-        genome = breeder.repaired(breeder.mutate(current, stream))
     return genome
 
 

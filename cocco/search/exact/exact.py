@@ -37,9 +37,9 @@ from heapq import heappop, heappush
 from typing import Literal, NamedTuple
 
 from cocco.candidates.sets import bits, members
-from cocco.effort.budgets import MAX_SETS, MAX_STATES, MAX_STEPS
+from cocco.effort.budgets import MAX_SETS
 from cocco.search.exact.moves import Ceiling, Memo, Moves, OutOfBudgetError
-from cocco.search.exact.question import Group, KeepQuestion
+from cocco.search.exact.question import Group
 from cocco.search.exact.route import spans_beyond
 from cocco.search.exact.window import (
     FOUND,
@@ -98,18 +98,6 @@ def plan_of(way: Way, limits: Limits) -> ExactPlan:
         many = f"{limits.steps} steps" if way.why == MANY_STEPS else f"{MAX_SETS} sets of layers"
     found = no_plan("gave_up", way.states, way.steps, f"more than {many}", way.cost, way.reached)
     return found._replace(is_wide=way.why == MANY_SETS)
-
-
-def exact_plan(
-    question: KeepQuestion, max_states: int = MAX_STATES, max_steps: int = MAX_STEPS, below: float = math.inf
-) -> ExactPlan:
-    """Return a plan that is proven cheapest, or why there is none.
-
-    "gave_up" if one of the budgets is spent; they are counts, so the answer is the same on any machine. Of equally
-    cheap plans it is always the same one. below: only plans that cost less are sought.
-    """
-    limits = Limits(max_states, max_steps, below)
-    return plan_of(exact_way(Memo(question), all_of(question.network), limits), limits)
 
 
 def exact_way(memo: Memo, window: Window, limits: Limits) -> Way:

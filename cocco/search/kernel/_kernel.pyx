@@ -6,10 +6,10 @@ that a search prices hundreds of thousands of genomes per second. Tests hold the
 that each file repeats; 64-bit overflow is found, and the caller turns to the Python engine.
 """
 
-from libc.math cimport INFINITY, NAN, exp, pow
+from libc.math cimport INFINITY, NAN, exp
 from libc.stdint cimport int32_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcmp, memcpy, memmove, memset
+from libc.string cimport memcpy, memmove, memset
 
 from cpython.exc cimport PyErr_CheckSignals
 
@@ -30,10 +30,14 @@ from workloads.network.layers.ops import ALONE_OPS
 from simulator.model.schemes.ways import dealt_layer
 from simulator.technology import OPERATION_UNITS
 
+cdef class Kernel
+cdef class Scratch
+cdef class Orders
+
 include "genetic/operators.pxi"
 include "keeping/gaps.pxi"
-include "keeping/memo.pxi"
 include "genetic/fit.pxi"
+include "keeping/floors.pxi"
 include "keeping/decode.pxi"
 include "keeping/settle.pxi"
 include "genetic/generation.pxi"
@@ -358,35 +362,28 @@ cdef class Kernel:
                 brood.parent[i].capacities = <i64*>&parent_capacities[i, 0]
                 hash_individual(&brood.parent[i], size, self.goal.buffers)
             for i in range(first, last):
-                child.labels, child.capacities = &labels[i, 0], &capacities[i, 0]
-                child.value, child.cost = &value[i], &cost[i]
+                child = row_of(i, labels, capacities, value, cost)
                 let_in(i)
-                status = make_child(
-                    &self.graph, &self.net, &self.machine, &self.goal, &self.rates, &brood,
-                    &scratch.work, &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, &child,
-                    scratch.keeping,
-                )
+                status = make_child(self, scratch, &brood, i, &child)
                 if status != FITS:
                     break
         if status == OVERFLOW:
             raise OverflowError("64 bits do not hold the steps of a subgraph")
 
     def values(
-        self, Scratch scratch, i64[:, ::1] labels, const i64[:, ::1] capacities, double[::1] value, double[::1] cost
+        self, Scratch scratch, i64[:, ::1] labels, i64[:, ::1] capacities, double[::1] value, double[::1] cost
     ):
         """Price genomes that are valid and fit, row by row; one that does not fit is cut, as its labels then say."""
         cdef i64 i, count = labels.shape[0]
         cdef int status = FITS
         cdef u64 stream
+        cdef Individual one
         with nogil:
             for i in range(count):
                 stream = open_stream(0, 0, <u64>i)
                 let_in(i)
-                status = evaluate(
-                    &self.graph, &self.net, &self.machine, &self.goal, &scratch.work, &scratch.memo, &scratch.bench,
-                    scratch.totals, &labels[i, 0], &capacities[i, 0], &stream, &value[i], &cost[i],
-                    scratch.keeping,
-                )
+                one = row_of(i, labels, capacities, value, cost)
+                status = evaluate(self, scratch, &one, &stream)
                 if status != FITS:
                     break
         if status == OVERFLOW:
@@ -417,7 +414,7 @@ cdef class Kernel:
         """Return Formula 1 of a subgraph on given hardware, with the weight of its network; inf if it does not fit."""
         cdef i64* ids = scratch.bench.group
         cdef i64 v, count = 0
-        cdef Memory memory = memory_of(&self.goal, &self.machine, 0, 0)
+        cdef Memory memory = memory_of(self, 0, 0)
         cdef Row row
         cdef int status
         for v in layers:
@@ -429,7 +426,7 @@ cdef class Kernel:
             raise OverflowError("64 bits do not hold the steps of this subgraph")
         if status == SHORT:
             return INFINITY
-        return self.goal.weights[self.graph.network_of[ids[0]]] * objective_of(&self.goal, &self.machine, 0, 0, &row)
+        return row_cost(self, &memory, &row, self.graph.network_of[ids[0]])
 
     def may_fit(self, Scratch scratch, layers, i64 capacity, i64 weight_capacity):
         """Return False only where neither these ascending layers nor any larger set fits as a subgraph."""
@@ -437,7 +434,16 @@ cdef class Kernel:
         cdef Memory memory
         memory.activations = capacity
         memory.weights = capacity if self.machine.is_shared else weight_capacity
-        return may_fit(&self.net, &self.machine, &scratch.work, &ids[0], ids.shape[0], &memory)
+        return may_fit(self, scratch, &ids[0], ids.shape[0], &memory)
+
+
+cdef inline Individual row_of(
+    i64 i, i64[:, ::1] labels, i64[:, ::1] capacities, double[::1] value, double[::1] cost
+) noexcept nogil:
+    """The genome in a row of these arrays, and what it costs."""
+    cdef Individual one
+    one.labels, one.capacities, one.value, one.cost = &labels[i, 0], &capacities[i, 0], &value[i], &cost[i]
+    return one
 
 
 cdef inline int let_in(i64 number) except -1 nogil:
@@ -450,10 +456,7 @@ cdef inline int let_in(i64 number) except -1 nogil:
 
 cdef tuple numbers_of(Row* row):
     """A row as simulator.model.cost.Totals."""
-    return (
-        row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-        row.global_written, row.weight_written, row.operation_extra, row.idle,
-    )
+    return tuple([(<i64*>row)[i] for i in range(ROW_NUMBERS)])
 
 
 cdef class Scratch:
@@ -464,7 +467,6 @@ cdef class Scratch:
     cdef Bench other
     cdef Row* totals
     cdef Memo memo
-    cdef void* block[4]
     cdef Keeping kept
     cdef Keeping* keeping   # NULL where nothing may stay on chip
     cdef object held        # arrays behind its pointers
@@ -473,30 +475,20 @@ cdef class Scratch:
         cdef i64 n = kernel.net.tensors + 2, edges = kernel.net.reader_start[kernel.net.tensors] + 1
         cdef i64* at
         cdef i64 v
-        self.block[0] = calloc(41 * n + 5 * edges, sizeof(i64))
-        self.block[1] = calloc(40 * n + 2 * (kernel.graph.edges + kernel.graph.sets), sizeof(i64))
-        self.block[2] = calloc(kernel.graph.networks + 1, sizeof(Row))
-        self.block[3] = calloc(n, sizeof(Print))
-        if NULL in (self.block[0], self.block[1], self.block[2], self.block[3]):
-            raise MemoryError("no memory for the kernel's scratch space")
-        self.totals = <Row*>self.block[2]
         self.keeping, self.held = NULL, []
-        self.memo.entries, self.memo.layer = <Entry*>self._hold(ENTRIES, sizeof(Entry)), <Print*>self.block[3]
+        self.totals = <Row*>room(self.held, kernel.graph.networks + 1, sizeof(Row))
+        self.memo.entries, self.memo.layer = <Entry*>room(self.held, ENTRIES, sizeof(Entry)), <Print*>room(self.held, n, sizeof(Print))
+        self.memo.last = ENTRIES - 1
         for v in range(kernel.graph.size):
             self.memo.layer[v].first, self.memo.layer[v].second = print_first(v), print_second(v)
-        lay_out_work(&self.work, <i64*>self.block[0], n, edges)
-        self.work.known = <NestPrice*>self._hold(NEST_PRICES, sizeof(NestPrice))
-        at = lay_out_bench(&self.bench, <i64*>self.block[1], n, &kernel.graph)
+        lay_out_work(&self.work, <i64*>room(self.held, 41 * n + 5 * edges, 8), n, edges)
+        self.work.nests.entries, self.work.nests.last = <Entry*>room(self.held, 1 << 12, sizeof(Entry)), (1 << 12) - 1
+        at = <i64*>room(self.held, 40 * n + 2 * (kernel.graph.edges + kernel.graph.sets), 8)
+        at = lay_out_bench(&self.bench, at, n, &kernel.graph)
         lay_out_bench(&self.other, at, n, &kernel.graph)
         if kernel.may_keep:
             self._lay_out_keeping(kernel)
             self.keeping = &self.kept
-
-    cdef void* _hold(self, i64 count, i64 size) except NULL:
-        """Return zeros; memory that is never written to is address space only."""
-        cdef unsigned char[::1] view = zeros(count * size + 8)
-        self.held.append(view)
-        return &view[0]
 
     cdef _lay_out_keeping(self, Kernel kernel):
         cdef Keeping* k = &self.kept
@@ -505,36 +497,37 @@ cdef class Scratch:
         cdef i64 places = kernel.net.reader_start[tensors] + tensors + 2
         p.layers, p.tensors = kernel.graph.size, tensors
         p.whole, p.moved, p.is_output = kernel.net.whole, kernel.net.moved, kernel.net.is_output
-        p.start, p.count = <i64*>self._hold(tensors, 8), <i64*>self._hold(tensors, 8)
+        p.start, p.count = <i64*>room(self.held, tensors, 8), <i64*>room(self.held, tensors, 8)
         for u in range(tensors):
             p.start[u] = kernel.net.reader_start[u] + u
-        p.step, p.takes = <i64*>self._hold(places, 8), <i64*>self._hold(places, 8)
-        p.is_kept, p.is_taken = <i64*>self._hold(places, 8), <i64*>self._hold(places, 8)
-        p.stay = <i64*>self._hold(places, 8)
-        p.free, p.slots, p.first_stay = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
-        p.candidates, p.standing = <Candidate*>self._hold(places, sizeof(Candidate)), <i64*>self._hold(places, 8)
-        p.ranked, p.fresh = <i64*>self._hold(places, 8), <i64*>self._hold(2 * places, 8)
-        p.stays = <Stay*>self._hold(places, sizeof(Stay))
-        k.by, k.layers, k.alone = kernel.may_keep - 1, kernel.kept_layers, <Row*>self._hold(n, sizeof(Row))
-        k.members, k.member_start = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
-        k.inputs, k.input_start = <i64*>self._hold(2 * places, 8), <i64*>self._hold(n, 8)
-        k.reserved, k.handed = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
-        k.rows = <Row*>self._hold(n, sizeof(Row))
-        k.status, k.active = <int32_t*>self._hold(n, 4), <i64*>self._hold(places, 8)
-        k.heap, k.waits = <i64*>self._hold(n, 8), <i64*>self._hold(n, 8)
-        k.keys, k.key_start = <int32_t*>self._hold(n + places, 4), <i64*>self._hold(n, 8)
-        k.key_length, k.hash = <i64*>self._hold(n, 8), <u64*>self._hold(n, 8)
-        k.spare = <i64*>self._hold(tensors + kernel.kept_numbers, 8)
+        p.step, p.takes = <i64*>room(self.held, places, 8), <i64*>room(self.held, places, 8)
+        p.is_kept, p.is_taken = <i64*>room(self.held, places, 8), <i64*>room(self.held, places, 8)
+        p.stay = <i64*>room(self.held, places, 8)
+        p.free, p.slots, p.first_stay = <i64*>room(self.held, n, 8), <i64*>room(self.held, n, 8), <i64*>room(self.held, n, 8)
+        p.candidates, p.standing = <Candidate*>room(self.held, places, sizeof(Candidate)), <i64*>room(self.held, places, 8)
+        p.ranked, p.fresh = <i64*>room(self.held, places, 8), <i64*>room(self.held, 2 * places, 8)
+        p.stays = <Stay*>room(self.held, places, sizeof(Stay))
+        k.by, k.layers, k.alone = kernel.may_keep - 1, kernel.kept_layers, <Row*>room(self.held, n, sizeof(Row))
+        k.members, k.member_start = <i64*>room(self.held, n, 8), <i64*>room(self.held, n, 8)
+        k.inputs, k.input_start = <i64*>room(self.held, 2 * places, 8), <i64*>room(self.held, n, 8)
+        k.reserved, k.handed = <i64*>room(self.held, n, 8), <i64*>room(self.held, n, 8)
+        k.rows = <Row*>room(self.held, n, sizeof(Row))
+        k.status, k.active = <int32_t*>room(self.held, n, 4), <i64*>room(self.held, places, 8)
+        k.passing, k.touches = <i64*>room(self.held, n, 8), <i64*>room(self.held, n, 8)
+        k.prints, k.asked = <Print*>room(self.held, n, sizeof(Print)), <Print*>room(self.held, n, sizeof(Print))
+        k.spare = <i64*>room(self.held, tensors + kernel.kept_numbers, 8)
         for i in range(3):
-            k.sets[i] = <u64*>self._hold(tensors // 64 + 1, 8)
-        k.memo.floors = <FloorEntry*>self._hold(FLOOR_ENTRIES, sizeof(FloorEntry))
-        k.memo.floor_arena = <i64*>self._hold(FLOOR_ARENA, 8)
-        k.memo.prices = <KeptEntry*>self._hold(KEPT_ENTRIES, sizeof(KeptEntry))
-        k.memo.price_arena = <int32_t*>self._hold(KEPT_ARENA, 4)
+            k.sets[i] = <u64*>room(self.held, tensors // 64 + 1, 8)
+        k.floors.entries = <FloorEntry*>room(self.held, FLOOR_ENTRIES, sizeof(FloorEntry))
+        k.floors.arena = <i64*>room(self.held, FLOOR_ARENA, 8)
+        k.prices.entries, k.prices.last = <Entry*>room(self.held, KEPT_ENTRIES, sizeof(Entry)), KEPT_ENTRIES - 1
 
-    def __dealloc__(self):
-        for i in range(4):
-            free(self.block[i])
+
+cdef void* room(list held, i64 count, i64 size) except NULL:
+    """Return zeros that live as long as the list; memory that is never written to is address space only."""
+    cdef unsigned char[::1] view = zeros(count * size + 8)
+    held.append(view)
+    return &view[0]
 
 
 def zeros(size):

@@ -30,6 +30,7 @@ cdef struct Memory:  # the buffers that a subgraph is priced in
     i64 reserved        # bytes of the activations that kept tensors take: simulator.model.kept.Reserved
     i64 elsewhere       # how many of them the subgraph does not touch
     i64 handed          # bytes of a result that takes the place of an operand, unless all regions are held
+    i64 at[2]           # positions of the buffers among the candidates
 
 
 cdef struct Machine:  # what PricingRules holds
@@ -61,7 +62,11 @@ cdef struct Machine:  # what PricingRules holds
     double idle         # pJ
 
 
-cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Totals)
+cdef enum:
+    ROW_NUMBERS = 10
+
+
+cdef struct Row:  # what a subgraph adds to the totals, in the order of simulator.model.cost.Totals
     i64 ema
     i64 global_buffer
     i64 weight_buffer
@@ -74,22 +79,34 @@ cdef struct Row:  # what a subgraph adds to the totals (simulator.model.cost.Tot
     i64 idle
 
 
-cdef enum:
-    NEST_PRICES = 1 << 12
+cdef extern from *:
+    """
+    #define GAMMA 0x9E3779B97F4A7C15ULL
+    """
+    u64 GAMMA
 
 
-cdef struct NestPrice:  # of nests that cost the same, in this memory beside these kept tensors
-    i64 alike           # 0: none yet
-    i64 left            # bytes of the activation buffer that are left
-    i64 handed
-    i64 activations
-    i64 weights
-    u64 kept            # three bits for each tensor; 0 where none is kept
-    i64 status
+cdef struct Print:  # of layers that are priced in some memory: 128 bits that none share by chance
+    u64 first
+    u64 second
+
+
+cdef struct Entry:  # a price that is kept, and the answer; two lines of a cache
+    Print key
+    i64 status          # 1 + what price says; 0: not known
     Row row
+    i64 spare[3]
+
+
+cdef struct Memo:  # subgraphs return again and again; never changes a result
+    Entry* entries
+    u64 last            # of them; their number is a power of two
+    Print* layer        # by layer; a set has the sum of its layers
 
 
 cdef struct Work:  # scratch space of one thread; arrays by tensor id
+    Net* net            # of the subgraph that was collected last
+    Machine* machine
     i64 stamp
     i64* seen           # stamp of the last subgraph that a layer was in, below 0 where it was an input
     Subgraph subgraph
@@ -111,7 +128,7 @@ cdef struct Work:  # scratch space of one thread; arrays by tensor id
     i64 inputs
     i64 outputs
     i64 arriving        # bytes of inputs that are loaded to be kept
-    NestPrice* known    # by what they are of
+    Memo nests          # prices of nests, by what costs the same: simulator.model.equivalence
 
 
 cdef struct Kept:  # simulator.model.kept.Kept: sets of tensor ids, rows of 64-bit words
@@ -140,6 +157,29 @@ cdef struct KeptLayer:  # which tensors a layer's inputs are, and what is needed
     i64* leaving        # tensors in between that are read elsewhere
 
 
+cdef inline u64 mix(u64 value) noexcept nogil:
+    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL
+    value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL
+    return value ^ (value >> 31)
+
+
+cdef inline Print print_of_memory(Memory* memory) noexcept nogil:
+    cdef Print found
+    found.first = mix(mix(<u64>memory.activations + GAMMA) + <u64>memory.weights)
+    if memory.reserved or memory.handed:
+        found.first = mix(mix(found.first + <u64>memory.reserved) + <u64>memory.handed)
+    found.second = mix(found.first + GAMMA)
+    return found
+
+
+cdef inline Entry* entry_of(Memo* memo, Print key) noexcept nogil:
+    """The entry of a print; its status is 0 where it is new, and takes the place of another."""
+    cdef Entry* entry = &memo.entries[key.first & memo.last]
+    if entry.key.first != key.first or entry.key.second != key.second:
+        entry.key, entry.status = key, 0
+    return entry
+
+
 cdef inline double buffer_pj(ByteCost* rates, i64 moved, i64 written) noexcept nogil:
     """simulator.memory.table.SramRow.energy_pj."""
     if rates.read == rates.write:
@@ -157,9 +197,7 @@ cdef inline bint has(const u64* members, i64 v) noexcept nogil:
     return (members[v >> 6] >> (v & 63)) & 1
 
 
-cdef int price(
-    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row
-) noexcept nogil
+cdef int price(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row) noexcept nogil
 cdef int price_beside(
     Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Kept* kept, KeptLayer* also, i64* spare,
     Row* row
@@ -174,12 +212,12 @@ cdef i64 handed_bytes(
     Net* net, const i64* whole, const i64* layers, i64 count, const u64* on_chip, const u64* loaded, const u64* last
 ) noexcept nogil
 cdef bint in_nest(Net* net, Machine* m, const i64* layers, i64 count, Memory* memory) noexcept nogil
-cdef void collect(Net* net, Work* w, const i64* layers, i64 count) noexcept nogil
-cdef int spread_all_rates(Net* net, Work* w) noexcept nogil
-cdef int derive_tiling(Net* net, Machine* m, Work* w, i64 rows, i64 columns) noexcept nogil
-cdef void deal_out(Net* net, Machine* m, Work* w, i64 way, i64 groups) noexcept nogil
-cdef i64 allocate_regions(Net* net, Work* w) noexcept nogil
-cdef i64 dealt_weights(Net* net, Machine* m, Work* w) noexcept nogil
+cdef void collect(Net* net, Machine* m, Work* w, const i64* layers, i64 count) noexcept nogil
+cdef int spread_all_rates(Work* w) noexcept nogil
+cdef int derive_tiling(Work* w, i64 rows, i64 columns) noexcept nogil
+cdef void deal_out(Work* w, i64 way, i64 groups) noexcept nogil
+cdef i64 allocate_regions(Work* w) noexcept nogil
+cdef i64 dealt_weights(Work* w) noexcept nogil
 
 
 cdef class LoopLayers:

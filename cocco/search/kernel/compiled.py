@@ -71,10 +71,8 @@ class Compiled:
         self.may_fit: Callable[[Sequence[int], int, int], bool] = partial(self.kernel.may_fit, self.scratches[0])
         #: makes generations of a population, as the kernel says
         self.evolve: Callable[..., tuple[int, int, int]] = partial(_kernel.evolve, self.kernel, self.scratches[0])
-        #: makes a block of steps of simulated annealing, as the kernel says
+        #: makes blocks of steps of simulated annealing, as the kernel says
         self.anneal: Callable[..., None] = partial(_kernel.anneal, self.kernel, self.scratches[0])
-        #: makes several blocks of a walk of it, of which it tells the best genome, as the kernel says
-        self.walk: Callable[..., float] = partial(_kernel.walk_on, self.kernel, self.scratches[0])
 
     def value(self, labels: Sequence[int], capacities: Sequence[int]) -> tuple[float, float]:
         """Return Formula 1 and the cost of a genome that is valid and fits."""

@@ -12,12 +12,12 @@ import workloads
 from cocco.bounds.cheapest import cheapest_plans, keep_question
 from cocco.bounds.patterns.interchangeable import kinds_of
 from cocco.problem.problem import Problem, on_hardware
-from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.interchangeable import Alike
 from cocco.search.exact.window import Place
 from simulator.accelerator import Accelerator
 from simulator.evaluation import evaluate
 from simulator.technology import KiB
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.many_alike import many
 from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.search_graphs import dag

@@ -10,10 +10,10 @@ from cocco.bounds.cheapest import keep_question
 from cocco.bounds.floors.by_layer import floors
 from cocco.candidates.sets import members
 from cocco.problem.problem import on_hardware
-from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.route import Pricing, route_of
 from simulator import Accelerator
 from tests.helpers.every_kept_plan import cheapest
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.parts import few_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.random_tables import with_tables

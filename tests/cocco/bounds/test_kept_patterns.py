@@ -17,13 +17,13 @@ from cocco.bounds.patterns.runs import Budget, Runs
 from cocco.bounds.patterns.tables import Small, Twin, patterns_of
 from cocco.effort.budgets import PRICE_STEPS
 from cocco.problem.problem import Problem, on_hardware, part_of
-from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import Pattern
 from cocco.search.exact.window import Place
 from cocco.search.kernel.choice import has_twin
 from cocco.search.kernel.compiled import twin_of
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_questions import random_question
 from tests.helpers.kept_states import every_state, floor_of
 from tests.helpers.parts import few_seeds, in_parts

@@ -15,7 +15,7 @@ from cocco.effort.planned import confirmed
 from cocco.exploration.memories import solved
 from cocco.exploration.memories.proof import prove
 from cocco.problem.problem import Problem, in_memory, part_of
-from cocco.search.exact.exact import exact_plan
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_states import every_state, floor_of
 from tests.helpers.parts import few_seeds, in_parts
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory

@@ -5,7 +5,7 @@ cdef struct Known:  # a set of layers that was looked at, by a fingerprint of 12
     u64 second
     double cost         # where is_priced
     int32_t is_taken
-    int32_t fits        # cocco.search.pricing.subgraphs.SubgraphCosts.may_fit
+    int32_t fits        # -1: not known: cocco.search.pricing.subgraphs.SubgraphCosts.may_fit
     int32_t is_priced
 
 
@@ -30,11 +30,10 @@ cdef struct Runs:  # the parts of a run of an order, and the best cut so far
     i64* members
     i64* feeds          # edges between subgraphs, by the label of their source
     i64* feeds_start
-    i64* labels
 
 
 cdef Known* look_up(Book* book, u64 first, u64 second) noexcept nogil:
-    """The entry of a set, new where is_taken is 0 (then it is counted); NULL where the book is full."""
+    """The entry of a set, which is counted where it is new; NULL where the book is full."""
     cdef i64 slot = <i64>(first & <u64>(book.size - 1))
     while book.known[slot].is_taken:
         if book.known[slot].first == first and book.known[slot].second == second:
@@ -44,7 +43,7 @@ cdef Known* look_up(Book* book, u64 first, u64 second) noexcept nogil:
         return NULL
     book.count += 1
     book.known[slot].first, book.known[slot].second = first, second
-    book.known[slot].is_priced = 0
+    book.known[slot].is_taken, book.known[slot].fits, book.known[slot].is_priced = 1, -1, 0
     return &book.known[slot]
 
 
@@ -65,43 +64,42 @@ cdef i64 gather(Runs* r, i64 start, i64 end, i64 name) noexcept nogil:
     return count
 
 
-cdef int price_part(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Book* book, Runs* r, i64 start, i64 end, i64 name,
-    i64* layers_priced
-) noexcept nogil:
+cdef int price_part(Orders s, i64 start, i64 end, i64 name) noexcept nogil:
     """Write r.price of the part; SubgraphCosts.costs."""
-    cdef Known* entry = look_up(book, r.first[name], r.second[name])
-    cdef Memory memory = memory_of(goal, m, 0, 0)
+    cdef Runs* r = &s.runs
+    cdef Known* entry = look_up(&s.book, r.first[name], r.second[name])
+    cdef Memory memory = memory_of(s.kernel, 0, 0)
+    cdef Print key
     cdef Row row
     cdef int status
     cdef i64 count
     if entry == NULL:
         return OVERFLOW
-    if not entry.is_taken:
-        entry.is_taken, entry.fits = 1, -1
     if not entry.is_priced:
         count = gather(r, start, end, name)
-        status = price_again(net, m, w, memo, r.members, count, &memory, &row)
+        key = print_of_memory(&memory)
+        key.first, key.second = key.first + r.first[name], key.second + r.second[name]
+        status = price_known(s.kernel, s.scratch, r.members, count, key, &memory, &row)
         if status == OVERFLOW:
             return OVERFLOW
-        entry.cost = row_cost(goal, m, &row, g.network_of[name]) if status == FITS else INFINITY
+        entry.cost = INFINITY
+        if status == FITS:
+            entry.cost = row_cost(s.kernel, &memory, &row, s.kernel.graph.network_of[name])
         entry.is_priced = 1
-        book.priced += 1
-        layers_priced[0] += count
+        s.book.priced += 1
+        s.layers_priced += count
     r.price[name] = entry.cost
     return FITS
 
 
-cdef int part_may_fit(Net* net, Machine* m, Goal* goal, Work* w, Book* book, Runs* r, i64 start, i64 end, i64 name) noexcept nogil:
+cdef int part_may_fit(Orders s, i64 start, i64 end, i64 name) noexcept nogil:
     """1 or 0; -1 where the book is full."""
-    cdef Known* entry = look_up(book, r.first[name], r.second[name])
-    cdef Memory memory = memory_of(goal, m, 0, 0)
+    cdef Known* entry = look_up(&s.book, s.runs.first[name], s.runs.second[name])
+    cdef Memory memory = memory_of(s.kernel, 0, 0)
     if entry == NULL:
         return -1
-    if not entry.is_taken:
-        entry.is_taken, entry.fits = 1, -1
     if entry.fits < 0:
-        entry.fits = may_fit(net, m, w, r.members, gather(r, start, end, name), &memory)
+        entry.fits = may_fit(s.kernel, s.scratch, s.runs.members, gather(&s.runs, start, end, name), &memory)
     return entry.fits
 
 
@@ -147,10 +145,10 @@ cdef i64 extend(Graph* g, Runs* r, i64 start, i64 end, i64 parts, i64 run, i64* 
     return left + 1
 
 
-cdef int cut_order(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Book* book, Runs* r, i64* run, i64* layers_priced
-) noexcept nogil:
+cdef int cut_order(Orders s) noexcept nogil:
     """dynamic.dynamic: r.best and r.begin of the order; OVERFLOW where the book or 64 bits do not do."""
+    cdef Graph* g = &s.kernel.graph
+    cdef Runs* r = &s.runs
     cdef i64 end, start, parts, joined, i
     cdef double least, total
     cdef int fits
@@ -159,13 +157,13 @@ cdef int cut_order(
         least = INFINITY
         r.begin[end] = end - 1
         parts = 0
-        run[0] += 1
+        s.run += 1
         for start in range(end - 1, -1, -1):
             if g.network_of[r.order[start]] != g.network_of[r.order[end - 1]]:
                 break
-            parts = extend(g, r, start, end, parts, run[0], &joined)
+            parts = extend(g, r, start, end, parts, s.run, &joined)
             if r.count[joined] > 1:
-                fits = part_may_fit(net, m, goal, w, book, r, start, end, joined)
+                fits = part_may_fit(s, start, end, joined)
                 if fits < 0:
                     return OVERFLOW
                 if not fits:
@@ -173,7 +171,7 @@ cdef int cut_order(
             total = r.best[start]
             for i in range(parts):
                 if r.price[r.names[i]] < 0:
-                    if price_part(g, net, m, goal, w, memo, book, r, start, end, r.names[i], layers_priced) == OVERFLOW:
+                    if price_part(s, start, end, r.names[i]) == OVERFLOW:
                         return OVERFLOW
                 total += r.price[r.names[i]]
                 if total >= least:

@@ -1,12 +1,11 @@
 # The face to Python of prices beside kept tensors: simulator/model/kept.py
 
-cdef class KeptPrices:
+cdef class KeptPrices(WordRows):
     """Prices steps of one network beside tensors that are kept on chip, on given hardware."""
 
     cdef Kernel kernel
     cdef Scratch scratch
     cdef Memory memory
-    cdef i64 words
     cdef u64[:, ::1] sets
     cdef object words_of    # the same, for Python
     cdef object problem
@@ -16,8 +15,7 @@ cdef class KeptPrices:
 
     def __cinit__(self, Kernel kernel, Scratch scratch, problem, readable):
         self.kernel, self.scratch, self.problem, self.readable = kernel, scratch, problem, readable
-        self.memory = memory_of(&kernel.goal, &kernel.machine, 0, 0)
-        kernel.goal.at[0] = kernel.goal.at[1] = 0
+        self.memory = memory_of(kernel, 0, 0)
         self.words = kernel.net.tensors // 64 + 1
         self.words_of = np.zeros((3, self.words), dtype=np.uint64)
         self.sets = self.words_of
@@ -35,7 +33,7 @@ cdef class KeptPrices:
         cdef Row row
         if not self.ask(layers, on_chip, loaded, written, kept_bytes, elsewhere, handed, &row):
             return INFINITY
-        return row_cost(&self.kernel.goal, &self.kernel.machine, &row, 0)
+        return row_cost(self.kernel, &self.memory, &row, 0)
 
     cdef bint ask(
         self, layers, on_chip, loaded, written, i64 kept_bytes, i64 elsewhere, i64 handed, Row* row
@@ -65,6 +63,7 @@ cdef class KeptPrices:
         Python prices the steps that 64 bits do not hold.
         """
         cdef int status
+        cdef i64 i
         self.memory.reserved, self.memory.elsewhere, self.memory.handed = reserved, elsewhere, handed
         if kept is not NULL and self.kernel.machine.has_loops and not self.sees_layers:
             self.see_layers()
@@ -76,16 +75,10 @@ cdef class KeptPrices:
             return status
         sets = (0, 0, 0)
         if kept is not NULL:
-            sets = self.number(kept.on_chip), self.number(kept.loaded), self.number(kept.written)
+            sets = self.integer(kept.on_chip), self.integer(kept.loaded), self.integer(kept.written)
         found = self.readable(tuple([layers[i] for i in range(count)]), *sets, reserved, elsewhere, handed)
         if found is None:
             return SHORT
-        (
-            row.ema, row.global_buffer, row.weight_buffer, row.crossbar, row.operations, row.slots,
-            row.global_written, row.weight_written, row.operation_extra, row.idle,
-        ) = found
+        for i, each in enumerate(found):
+            (<i64*>row)[i] = each
         return FITS
-
-    cdef object number(self, const u64* words):
-        """A set as an integer."""
-        return sum([<object>words[i] << 64 * i for i in range(self.words)])

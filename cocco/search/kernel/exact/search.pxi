@@ -75,31 +75,19 @@ cdef struct Pattern:  # what is left at least of some layers and of tensors of t
     double* least
 
 
-def rows_of_sets(sets, i64 words):
-    """Return sets given as integers as rows of 64-bit words; patterns have millions, so Ctrl-C is let in."""
-    cdef i64 i
-    found = []
-    for each in sets:
-        PyErr_CheckSignals()
-        for i in range(words):
-            found.append((each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF)
-    return found
-
-
-cdef class KeptSearch:
-    """The search of one network, window by window; sets of layers and of tensors are rows of `words` 64-bit words.
+cdef class KeptSearch(WordRows):
+    """The search of one network, window by window.
 
     The budgets that it is made with say how much room there is; those of a run are at most these.
     """
 
     cdef KeptPrices prices
     cdef Kernel kernel
-    cdef i64 words, size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
+    cdef i64 size, room, may_keep, steps, next_look, pushed, waiting, queue_room, why, is_cut, stamp
     cdef i64 state_room, step_room, most_states, most_sets, most_steps, most_units, look_steps, price_steps
     cdef i64 reached        # the most layers that had run in a state that went on
     cdef double below, least, slack, growth, limit, skipped
     cdef i64 most_rounds
-    cdef list arrays
     cdef bint keeps         # else a state is only what has run
     cdef bint is_exhaustive, is_noting  # all states below a cost; and then their steps
     cdef list noted         # steps: from, to, subgraph, price
@@ -190,13 +178,12 @@ cdef class KeptSearch:
         self.state_room, self.most_sets, self.step_room, self.look_steps, self.price_steps = budgets
         self.slack, self.growth, self.most_rounds = waiting
         self.stamp = 0
-        kernel.goal.at[0] = kernel.goal.at[1] = 0
         self.arrays = []
         self.whole = <i64*>self.held(whole, np.int64)
         self.layer_floor = <double*>self.held(layer_floor, np.float64)
         self.crossing_floor = <double*>self.held(crossing_floor, np.float64)
         self.consumers = <u64*>self.held(np.zeros(tensors * words), np.uint64)
-        self.crosses = self.row_of([crosses])
+        self.crosses = self.rows_of([crosses])
         self.first_word = <i64*>self.held(np.full(tensors, words), np.int64)
         self.end_word = <i64*>self.held(np.zeros(tensors), np.int64)
         self.ancestors = <u64*>self.held(np.zeros(n * words), np.uint64)
@@ -280,10 +267,6 @@ cdef class KeptSearch:
         free(self.patterns)
         free(self.ties)
 
-    cdef u64* row_of(self, sets) except NULL:
-        """Sets given as integers, a row for each."""
-        return <u64*>self.held(rows_of_sets(sets, self.words), np.uint64)
-
     cdef int set_patterns(self, patterns) except -1:
         """patterns: cocco.search.exact.question.Pattern."""
         cdef i64 words = self.words, i
@@ -298,29 +281,24 @@ cdef class KeptSearch:
             layers, tensors, late, left = each_pattern
             least = each_pattern.by_layers()
             pattern = &self.patterns[number]
-            pattern.layers, pattern.tensors = self.row_of([layers]), self.row_of([tensors])
+            pattern.layers, pattern.tensors = self.rows_of([layers]), self.rows_of([tensors])
             for i in range(words):
                 self.covered[i] |= pattern.layers[i]
                 self.covered[words + i] |= pattern.tensors[i]
             pattern.late_count = len(late)
             pattern.triggers = <i64*>self.held([trigger for trigger, _ in late], np.int64)
-            pattern.late = self.row_of([each for _, each in late])
+            pattern.late = self.rows_of([each for _, each in late])
             pattern.left = <double*>self.held(list(left.values()), np.float64)
             self.make_sets(&pattern.states, len(left), 3 * words)
-            rows = self.row_of(chain.from_iterable(left))
+            rows = self.rows_of(chain.from_iterable(left))
             for i in range(len(left)):
                 self.add(&pattern.states, rows + 3 * words * i, 3 * words)
             pattern.least = <double*>self.held(list(least.values()), np.float64)
             self.make_sets(&pattern.runs, len(least), words)
-            rows = self.row_of(list(least))
+            rows = self.rows_of(list(least))
             for i in range(len(least)):
                 self.add(&pattern.runs, rows + words * i, words)
         return 0
-
-    cdef void* held(self, values, kind) except NULL:
-        array = np.append(np.asarray(values, dtype=kind), np.zeros(1, dtype=kind))
-        self.arrays.append(array)
-        return <void*><size_t>array.ctypes.data
 
     cdef void* room_for(self, i64 count, kind=np.int64) except NULL:
         array = np.empty(count + 1, dtype=kind)
@@ -335,7 +313,7 @@ cdef class KeptSearch:
         forget_all(sets)
         return 0
 
-    cdef int add(self, Sets* sets, const u64* members, i64 words) except -1:
+    cdef i64 add(self, Sets* sets, const u64* members, i64 words) noexcept:
         """As add_set, with an index that grows."""
         if 2 * sets.count >= sets.index_size:
             index_again(sets, words, 4 * sets.index_size)
@@ -413,13 +391,6 @@ cdef class KeptSearch:
         cdef u64* raw = self.raw + 2 * state * self.words
         executed = self.integer(self.states.members + 3 * state * self.words)
         return executed, self.integer(raw), self.integer(raw + self.words)
-
-    cdef object integer(self, u64* members):
-        cdef i64 i
-        whole = 0
-        for i in range(self.words):
-            whole |= int(members[i]) << (64 * i)
-        return whole
 
     cdef int begin_window(self, start, goal, limits) except -1:
         cdef i64 i, u, words = self.words
@@ -565,8 +536,7 @@ cdef class KeptSearch:
             self.why = MANY_STATES
             return 1
         if found < 0:
-            self.add(&self.states, place, 3 * self.words)
-            found = self.states.count - 1
+            found = self.add(&self.states, place, 3 * self.words)
         if self.uses_alike:
             memcpy(self.raw + 2 * found * self.words, raw + self.words, 2 * self.words * sizeof(u64))
         self.rounds[found] = 0

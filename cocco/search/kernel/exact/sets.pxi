@@ -49,17 +49,19 @@ cdef i64 list_set(const u64* members, i64 words, i64* into) noexcept nogil:
     return count
 
 
-cdef i64 most_apart(Net* net, Work* w) noexcept nogil:
+cdef i64 most_apart(Work* w) noexcept nogil:
     """SubgraphCosts._groups"""
-    cdef i64 v, most = net.most_groups[w.subgraph.tensors[0]]
+    cdef i64 v, most = w.net.most_groups[w.subgraph.tensors[0]]
     for v in w.subgraph.tensors[:w.subgraph.layer_count]:
-        most = imin(most, net.most_groups[v])
+        most = imin(most, w.net.most_groups[v])
     return most
 
 
-cdef bint may_fit(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
+cdef bint may_fit(Kernel kernel, Scratch scratch, const i64* layers, i64 count, Memory* memory) noexcept nogil:
     """cocco.search.pricing.subgraphs.SubgraphCosts.may_fit: once it fails, it fails for every larger set."""
-    return may_hold(net, m, w, layers, count, memory) or in_nest(net, m, layers, count, memory)
+    if may_hold(&kernel.net, &kernel.machine, &scratch.work, layers, count, memory):
+        return True
+    return in_nest(&kernel.net, &kernel.machine, layers, count, memory)
 
 
 cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory) noexcept nogil:
@@ -69,9 +71,9 @@ cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, 
     cdef Subgraph* s = &w.subgraph
     cdef i64* rows = w.steps.step       # asked of each tensor
     cdef i64* columns = w.steps.updates
-    collect(net, w, layers, count)
+    collect(net, m, w, layers, count)
     if m.is_apart:
-        groups = most_apart(net, w)
+        groups = most_apart(w)
     need = ceil_div(w.weights, m.cores) if groups == 1 else w.weights // groups
     room = memory.activations - need if m.is_shared else memory.activations
     if room < 0 or (not m.is_shared and need > memory.weights):
@@ -106,9 +108,9 @@ cdef bint may_hold(Net* net, Machine* m, Work* w, const i64* layers, i64 count, 
     return total <= room or (m.bands > 1 and shared <= room)
 
 
-cdef double row_cost(Goal* goal, Machine* m, Row* row, i64 network) noexcept nogil:
-    """Formula 1 of one subgraph in the capacities at goal.at, with the weight of its network."""
-    return goal.weights[network] * objective_of(goal, m, goal.at[0], goal.at[1], row)
+cdef double row_cost(Kernel kernel, Memory* memory, Row* row, i64 network) noexcept nogil:
+    """Formula 1 of one subgraph, with the weight of its network."""
+    return kernel.goal.weights[network] * objective_of(kernel, memory, row)
 
 
 cdef i64 find_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
@@ -121,14 +123,41 @@ cdef i64 find_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
     return -1 - slot
 
 
-cdef int add_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
-    """0 if the set is new and kept, 1 if it was there, 2 if there is no room."""
+cdef i64 add_set(Sets* sets, const u64* members, i64 words) noexcept nogil:
+    """The number of a set, which is added if it is new; -1 where there is no room for it."""
     cdef i64 found = find_set(sets, members, words)
     if found >= 0:
-        return 1
+        return found
     if sets.count == sets.room:
-        return 2
+        return -1
     sets.index[-1 - found] = sets.count
     memcpy(sets.members + sets.count * words, members, words * sizeof(u64))
     sets.count += 1
-    return 0
+    return sets.count - 1
+
+
+cdef class WordRows:
+    """Arrays that C points to; sets of layers and of tensors are rows of `words` 64-bit words."""
+
+    cdef list arrays
+    cdef i64 words
+
+    cdef void* held(self, values, kind) except NULL:
+        array = np.append(np.asarray(values, dtype=kind), np.zeros(1, dtype=kind))
+        self.arrays.append(array)
+        return <void*><size_t>array.ctypes.data
+
+    cdef u64* rows_of(self, sets) except NULL:
+        """Sets given as integers, a row for each; patterns have millions, so Ctrl-C is let in."""
+        cdef i64 i
+        found = []
+        for each in sets:
+            PyErr_CheckSignals()
+            for i in range(self.words):
+                found.append((each >> (64 * i)) & 0xFFFFFFFFFFFFFFFF)
+        return <u64*>self.held(found, np.uint64)
+
+    cdef object integer(self, const u64* members):
+        """A row as an integer."""
+        cdef i64 i
+        return sum([<object>members[i] << 64 * i for i in range(self.words) if members[i]])

@@ -15,26 +15,29 @@ cdef int go_on(KeptSearch s, i64 state) except -1:
 
 cdef int find_alone(KeptSearch s) except -1:
     """Memo._alone"""
-    cdef i64 u, v, w, count
+    cdef i64 u, v
     for u in range(s.size):
         put(s.alone, u)
         for v in range(s.size):
-            if not has(s.joined + u * s.words, v):
-                continue
-            count = 0
-            for w in range(imin(u, v), imax(u, v) + 1):
-                if w == u or w == v or has(s.ancestors + v * s.words, w) and has(s.ancestors + w * s.words, u):
-                    s.ids[count] = w
-                    count += 1
-            if may_fit(&s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory):
+            if has(s.joined + u * s.words, v) and may_share(s, u, v):
                 take_out(s.alone, u)
                 break
     return 0
 
 
+cdef bint may_share(KeptSearch s, i64 u, i64 v) noexcept:
+    """Whether two layers may be in one subgraph, which then has all on paths from the first to the second."""
+    cdef i64 w, count = 0
+    for w in range(imin(u, v), imax(u, v) + 1):
+        if w == u or w == v or has(s.ancestors + v * s.words, w) and has(s.ancestors + w * s.words, u):
+            s.ids[count] = w
+            count += 1
+    return may_fit(s.kernel, s.prices.scratch, s.ids, count, &s.prices.memory)
+
+
 cdef u64* after_with(KeptSearch s, i64 v) noexcept:
     """Memo.after_with"""
-    cdef i64 words = s.words, top = 1, u, w, x, count
+    cdef i64 words = s.words, top = 1, u, w
     cdef u64* found = s.together + v * words
     if s.is_together[v]:
         return found
@@ -44,14 +47,7 @@ cdef u64* after_with(KeptSearch s, i64 v) noexcept:
         top -= 1
         u = s.stack[top]
         for w in range(u + 1, s.size):
-            if not has(s.consumers + u * words, w) or has(found, w):
-                continue
-            count = 0
-            for x in range(v, w + 1):
-                if has(s.ancestors + w * words, x) and has(s.ancestors + x * words, v):
-                    s.ids[count] = x
-                    count += 1
-            if may_fit(&s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory):
+            if has(s.consumers + u * words, w) and not has(found, w) and may_share(s, v, w):
                 put(found, w)
                 s.stack[top] = w
                 top += 1
@@ -124,7 +120,7 @@ cdef int run_passing(KeptSearch s, i64 state, i64 number) except -1:
             return 1
         count = list_set(group, words, s.ids)
         status = s.prices.price_set(s.ids, count, NULL, 0, 0, 0, &row)
-        s.passing[number] = row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY
+        s.passing[number] = row_cost(s.kernel, &s.prices.memory, &row, 0) if status == FITS else INFINITY
     if s.passing[number] == INFINITY:
         return 0
     memset(place + words, 0, 2 * words * sizeof(u64))
@@ -140,10 +136,10 @@ cdef i64 number_of(KeptSearch s, const u64* group) except -2:
     cdef i64 found = find_set(&s.groups, group, s.words)
     if found >= 0:
         return found
-    if s.add(&s.groups, group, s.words) == 2:
+    found = s.add(&s.groups, group, s.words)
+    if found < 0:
         s.why = MANY_SETS
         return -1
-    found = s.groups.count - 1
     s.fits[found] = s.mark[found] = -1
     s.passing[found] = -1.0
     return found
@@ -164,9 +160,7 @@ cdef int may_run(KeptSearch s, i64 number) except -1:
                 put(inputs, s.kernel.net.producers[i])
         for i in range(s.words):
             inputs[i] &= ~group[i]
-        s.fits[number] = count == 1 or may_fit(
-            &s.kernel.net, &s.kernel.machine, &s.prices.scratch.work, s.ids, count, &s.prices.memory
-        )
+        s.fits[number] = count == 1 or may_fit(s.kernel, s.prices.scratch, s.ids, count, &s.prices.memory)
     return s.fits[number]
 
 
@@ -528,4 +522,4 @@ cdef double price_chosen(KeptSearch s, Running* r, i64 size, i64 elsewhere, i64 
     for i in range(s.words):
         touched |= r.key[i]
     status = s.prices.price_set(s.ids, count, &kept if touched else NULL, size, elsewhere, handed, &row)
-    return row_cost(&s.kernel.goal, &s.kernel.machine, &row, 0) if status == FITS else INFINITY
+    return row_cost(s.kernel, &s.prices.memory, &row, 0) if status == FITS else INFINITY

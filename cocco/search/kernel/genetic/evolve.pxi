@@ -52,10 +52,7 @@ def evolve(
             for i in range(made):
                 child = &crowd.pool[crowd.spare[i]]
                 let_in(i)
-                status = make_child(
-                    &kernel.graph, &kernel.net, &kernel.machine, &kernel.goal, &kernel.rates, &brood, &scratch.work,
-                    &scratch.memo, &scratch.bench, &scratch.other, scratch.totals, i, child, scratch.keeping,
-                )
+                status = make_child(kernel, scratch, &brood, i, child)
                 if status != FITS:
                     break
             if status != FITS:

@@ -21,12 +21,13 @@ cdef struct Goal:  # the objective, and what the candidates of the buffers mean
     i64* capacity[2]    # bytes of the candidates
     i64 buffers         # that a genome chooses: 0, 1 or 2
     i64 choices[2]      # candidates of each
-    i64 at[2]           # candidates that an exact search prices with
 
 
-cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noexcept nogil:
+cdef inline Memory memory_of(Kernel kernel, i64 first, i64 second) noexcept nogil:
     """The buffers of these candidates; the weight buffer is the same one where it is shared."""
     cdef Memory memory
+    cdef Goal* goal = &kernel.goal
+    memory.at[0], memory.at[1] = first, second
     memory.activations, memory.weights = goal.capacity[0][first], goal.capacity[1][second]
     memory.activation_pj, memory.weight_pj = goal.sram[0][first], goal.sram[1][second]
     memory.static_pj = goal.leakage[0][first] + goal.leakage[1][second] + goal.background + goal.logic
@@ -34,20 +35,17 @@ cdef inline Memory memory_of(Goal* goal, Machine* m, i64 first, i64 second) noex
     return memory
 
 
-cdef struct Entry:  # a price that is kept, and the answer; two lines of a cache
-    Print key
-    i64 status          # 1 + what price says; 0: empty
-    Row row
-    i64 spare[3]
+cdef struct Individual:  # a genome and what it costs
+    i64* labels
+    i64* capacities     # two
+    double* value
+    double* cost
+    u64 hash
 
 
 cdef enum:
     ENTRIES = 1 << 15
-
-
-cdef struct Memo:  # subgraphs return again and again; never changes a result
-    Entry* entries
-    Print* layer        # by layer; a set has the sum of its layers
+    KEPT_ENTRIES = 1 << 16
 
 
 cdef inline u64 print_first(i64 v) noexcept nogil:
@@ -56,13 +54,6 @@ cdef inline u64 print_first(i64 v) noexcept nogil:
 
 cdef inline u64 print_second(i64 v) noexcept nogil:
     return mix(<u64>v * 0xD1342543DE82EF95ULL + 0x632BE59BD9B4E019ULL)
-
-
-cdef inline Print print_of_memory(Memory* memory) noexcept nogil:
-    cdef Print found
-    found.first = mix(mix(<u64>memory.activations + GAMMA) + <u64>memory.weights)
-    found.second = mix(found.first + GAMMA)
-    return found
 
 
 cdef inline Print print_of(Memo* memo, const i64* layers, i64 count, Print memory) noexcept nogil:
@@ -74,34 +65,24 @@ cdef inline Print print_of(Memo* memo, const i64* layers, i64 count, Print memor
     return memory
 
 
-cdef int price_again(
-    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Memory* memory, Row* row
-) noexcept nogil:
-    """price, from the memo where the same layers were priced in the same capacities before."""
-    return price_known(
-        net, m, w, memo, layers, count, print_of(memo, layers, count, print_of_memory(memory)), memory, row
-    )
+cdef inline void fetch_entry(Memo* memo, Print key) noexcept nogil:
+    """Fetch what an entry holds while the rest of a genome is looked at."""
+    cdef Entry* entry = &memo.entries[key.first & memo.last]
+    fetch_ahead(entry)
+    fetch_ahead(&entry.row.slots)
 
 
 cdef int price_known(
-    Net* net, Machine* m, Work* w, Memo* memo, const i64* layers, i64 count, Print key, Memory* memory, Row* row
+    Kernel kernel, Scratch scratch, const i64* layers, i64 count, Print key, Memory* memory, Row* row
 ) noexcept nogil:
-    """The same; key: the print of the layers in this memory."""
-    cdef Entry* entry = &memo.entries[key.first & (ENTRIES - 1)]
-    if entry.key.first != key.first or entry.key.second != key.second or not entry.status:
+    """price, from the memo where the same was priced before; key: the print of the layers in this memory."""
+    cdef Entry* entry = entry_of(&scratch.memo, key)
+    if not entry.status:
         entry.status = 1 + SHORT
-        if count == 1 or may_fit(net, m, w, layers, count, memory):
-            entry.status = 1 + price(net, m, w, layers, count, memory, &entry.row)
-        entry.key = key
+        if count == 1 or may_fit(kernel, scratch, layers, count, memory):
+            entry.status = 1 + price(&kernel.net, &kernel.machine, &scratch.work, layers, count, memory, &entry.row)
     row[0] = entry.row
     return <int>(entry.status - 1)
-
-
-cdef inline void ask_price_of(Memo* memo, Print key) noexcept nogil:
-    """Fetch what an entry holds while the rest of a genome is looked at."""
-    cdef Entry* entry = &memo.entries[key.first & (ENTRIES - 1)]
-    fetch_ahead(entry)
-    fetch_ahead(&entry.row.slots)
 
 
 cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream) noexcept nogil:
@@ -117,39 +98,40 @@ cdef int cut(Graph* g, Bench* b, i64* labels, i64* group, i64 count, u64* stream
     return parts
 
 
-cdef void ask_for_group(Memo* memo, Bench* b, i64 first, Print memory, i64* groups, i64* end) noexcept nogil:
+cdef void ask_for_group(Scratch scratch, i64 first, Print memory, i64* groups, i64* end) noexcept nogil:
     """Put the members of a subgraph on top of the groups to be priced, and fetch what is known of it."""
+    cdef Bench* b = &scratch.bench
     cdef i64 u = first, count = 0
     while u >= 0:
         b.queue[end[0] + count] = u
         count += 1
         u = b.next[u]
-    b.prints[groups[0]] = print_of(memo, b.queue + end[0], count, memory)
-    ask_price_of(memo, b.prints[groups[0]])
+    b.prints[groups[0]] = print_of(&scratch.memo, b.queue + end[0], count, memory)
+    fetch_entry(&scratch.memo, b.prints[groups[0]])
     end[0] += count
     b.queue_length[groups[0]] = count
     groups[0] += 1
 
 
 cdef int fit(
-    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
-    Row* totals, Row* alone
+    Kernel kernel, Scratch scratch, i64* labels, Memory* memory, u64* stream, Row* totals, Row* alone
 ) noexcept nogil:
     """Pricer._fit: price all subgraphs, cut what does not fit; totals per network, and by first layer, if asked."""
     cdef i64 v, groups = 0, end = 0
     cdef Print here = print_of_memory(memory)
-    list_members(labels, g.size, b)
-    for v in range(g.size - 1, -1, -1):
+    memset(totals, 0, kernel.graph.networks * sizeof(Row))
+    list_members(labels, kernel.graph.size, &scratch.bench)
+    for v in range(kernel.graph.size - 1, -1, -1):
         if labels[v] == v:
-            ask_for_group(memo, b, v, here, &groups, &end)
-    return fit_groups(g, net, m, w, memo, b, labels, memory, stream, totals, alone, groups, end)
+            ask_for_group(scratch, v, here, &groups, &end)
+    return fit_groups(kernel, scratch, labels, memory, stream, totals, alone, groups, end)
 
 
 cdef int fit_groups(
-    Graph* g, Net* net, Machine* m, Work* w, Memo* memo, Bench* b, i64* labels, Memory* memory, u64* stream,
-    Row* totals, Row* alone, i64 top, i64 end
+    Kernel kernel, Scratch scratch, i64* labels, Memory* memory, u64* stream, Row* totals, Row* alone, i64 top, i64 end
 ) noexcept nogil:
     """Price so many groups, cut what does not fit: a stack in b.queue, of `end` layers, the first subgraph on top."""
+    cdef Bench* b = &scratch.bench
     cdef i64 count, parts, i, at
     cdef Row row
     cdef Print here = print_of_memory(memory)
@@ -158,130 +140,89 @@ cdef int fit_groups(
         top -= 1
         count = b.queue_length[top]
         end -= count
-        status = price_known(net, m, w, memo, b.queue + end, count, b.prints[top], memory, &row)
+        status = price_known(kernel, scratch, b.queue + end, count, b.prints[top], memory, &row)
         if status == OVERFLOW or (status == SHORT and count == 1):
             return status
         if status == FITS:
-            add_row(&totals[g.network_of[b.queue[end]]], &row)
+            add_row(&totals[kernel.graph.network_of[b.queue[end]]], &row, 1)
             if alone is not NULL:
                 alone[b.queue[end]] = row
             continue
         memcpy(b.group, b.queue + end, count * sizeof(i64))
-        parts = cut(g, b, labels, b.group, count, stream)
+        parts = cut(&kernel.graph, b, labels, b.group, count, stream)
         at = count
         for i in range(parts - 1, -1, -1):  # the last part deepest
             at -= b.parts[i]
             memcpy(b.queue + end, b.part + at, b.parts[i] * sizeof(i64))
             end += b.parts[i]
             b.queue_length[top] = b.parts[i]
-            b.prints[top] = print_of(memo, b.queue + end - b.parts[i], b.parts[i], here)
+            b.prints[top] = print_of(&scratch.memo, b.queue + end - b.parts[i], b.parts[i], here)
             top += 1
     return FITS
 
 
-cdef inline void add_row(Row* total, Row* row) noexcept nogil:
-    total.ema += row.ema
-    total.global_buffer += row.global_buffer
-    total.weight_buffer += row.weight_buffer
-    total.crossbar += row.crossbar
-    total.operations += row.operations
-    total.slots += row.slots
-    total.global_written += row.global_written
-    total.weight_written += row.weight_written
-    total.operation_extra += row.operation_extra
-    total.idle += row.idle
+cdef inline void add_row(Row* total, Row* row, i64 sign) noexcept nogil:
+    """Add a row to a total, or take it away again."""
+    cdef i64 i
+    for i in range(ROW_NUMBERS):
+        (<i64*>total)[i] += sign * (<i64*>row)[i]
 
 
-cdef inline void take_row(Row* total, Row* row) noexcept nogil:
-    total.ema -= row.ema
-    total.global_buffer -= row.global_buffer
-    total.weight_buffer -= row.weight_buffer
-    total.crossbar -= row.crossbar
-    total.operations -= row.operations
-    total.slots -= row.slots
-    total.global_written -= row.global_written
-    total.weight_written -= row.weight_written
-    total.operation_extra -= row.operation_extra
-    total.idle -= row.idle
-
-
-cdef inline double energy_of(Goal* goal, i64 first, i64 second, Row* row) noexcept nogil:
-    """simulator.model.cost.energy_breakdown and its total, in the capacities of these candidates."""
+cdef inline double energy_of(Goal* goal, Memory* memory, Row* row) noexcept nogil:
+    """simulator.model.cost.energy_breakdown and its total."""
     cdef double slots = <double>row.slots, compute = goal.operation * <double>row.operations
     if row.operation_extra:
         compute += goal.operation_unit * <double>row.operation_extra
     return (
-        goal.dram * <double>row.ema + buffer_pj(&goal.sram[0][first], row.global_buffer, row.global_written)
-        + buffer_pj(&goal.sram[1][second], row.weight_buffer, row.weight_written)
+        goal.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written)
         + compute + goal.crossbar * <double>row.crossbar
-        + (goal.leakage[0][first] + goal.leakage[1][second]) * slots + goal.background * slots
+        + (goal.leakage[0][memory.at[0]] + goal.leakage[1][memory.at[1]]) * slots + goal.background * slots
         + goal.logic * slots + goal.idle * <double>row.idle
     )
 
 
-cdef inline double metric_of(Goal* goal, Machine* m, i64 metric, i64 first, i64 second, Row* row) noexcept nogil:
+cdef inline double metric_of(Kernel kernel, i64 metric, Memory* memory, Row* row) noexcept nogil:
     """simulator.model.cost.METRICS"""
     if metric == 0:
         return <double>row.ema
     if metric == 1:
-        return energy_of(goal, first, second, row)
-    return <double>row.slots / m.per_cycle
+        return energy_of(&kernel.goal, memory, row)
+    return <double>row.slots / kernel.machine.per_cycle
 
 
-cdef inline double objective_of(Goal* goal, Machine* m, i64 first, i64 second, Row* row) noexcept nogil:
+cdef inline double objective_of(Kernel kernel, Memory* memory, Row* row) noexcept nogil:
     """cocco.problem.objective.Objective.of"""
     cdef i64 i
-    cdef double value = metric_of(goal, m, goal.metric, first, second, row)
-    for i in range(goal.others):
-        value += goal.worth[i] * metric_of(goal, m, goal.other[i], first, second, row)
+    cdef double value = metric_of(kernel, kernel.goal.metric, memory, row)
+    for i in range(kernel.goal.others):
+        value += kernel.goal.worth[i] * metric_of(kernel, kernel.goal.other[i], memory, row)
     return value
 
 
-cdef inline void zero_row(Row* row) noexcept nogil:
-    row.ema = row.global_buffer = row.weight_buffer = row.crossbar = row.operations = row.slots = 0
-    row.global_written = row.weight_written = row.operation_extra = row.idle = 0
-
-
-cdef void value_of(
-    Graph* g, Machine* m, Goal* goal, Memory* memory, i64 first, i64 second, Row* totals, double* value, double* cost
-) noexcept nogil:
-    """Formula 1 of the totals of all networks in these capacities, and the cost."""
+cdef int value_of(Kernel kernel, Scratch scratch, int status, Memory* memory, Individual* one) noexcept nogil:
+    """Formula 1 and the cost of a genome whose subgraphs fit as the status says; its totals are in scratch."""
     cdef i64 i, size
-    cdef double total = 0.0
-    for i in range(g.networks):
-        total += goal.weights[i] * objective_of(goal, m, first, second, &totals[i])
-    value[0] = total
-    if goal.has_alpha:
-        size = goal.counted * (memory.activations if m.is_shared else memory.activations + memory.weights)
-        cost[0] = <double>size + goal.alpha * total
-    else:
-        cost[0] = total
-
-
-cdef int evaluate(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Row* totals, i64* labels, const i64* capacities,
-    u64* stream, double* value, double* cost, Keeping* keeping
-) noexcept nogil:
-    """Pricer.evaluate: the cost of a valid genome; labels become those of the split genome.
-
-    keeping: NULL where nothing stays on chip between subgraphs.
-    """
-    cdef i64 first = capacities[0] if goal.buffers > 0 else 0
-    cdef i64 second = capacities[1] if goal.buffers > 1 else first if m.is_shared else 0
-    cdef Memory memory = memory_of(goal, m, first, second)
-    cdef i64 i
-    cdef int status
-    for i in range(g.networks):
-        zero_row(&totals[i])
-    status = fit(
-        g, net, m, w, memo, b, labels, &memory, stream, totals, NULL if keeping is NULL else keeping.alone
-    )
-    if status == FITS and keeping is not NULL:
-        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, first, second, totals)
+    if status == FITS and scratch.keeping is not NULL:
+        status = keep_tensors_of(kernel, scratch, one.labels, memory, scratch.totals)
     if status == SHORT:  # a layer that no order runs in this memory
-        value[0] = cost[0] = INFINITY
+        one.value[0] = one.cost[0] = INFINITY
         return FITS
-    if status != FITS:
-        return status
-    value_of(g, m, goal, &memory, first, second, totals, value, cost)
-    return FITS
+    one.value[0] = 0.0
+    for i in range(kernel.graph.networks):
+        one.value[0] += kernel.goal.weights[i] * objective_of(kernel, memory, &scratch.totals[i])
+    one.cost[0] = one.value[0]
+    if kernel.goal.has_alpha:
+        size = kernel.goal.counted * (memory.activations + (0 if kernel.machine.is_shared else memory.weights))
+        one.cost[0] = <double>size + kernel.goal.alpha * one.value[0]
+    return status
+
+
+cdef int evaluate(Kernel kernel, Scratch scratch, Individual* one, u64* stream) noexcept nogil:
+    """Pricer.evaluate: the cost of a valid genome, which becomes the split one."""
+    cdef i64 first = one.capacities[0] if kernel.goal.buffers > 0 else 0
+    cdef i64 second = one.capacities[1] if kernel.goal.buffers > 1 else first if kernel.machine.is_shared else 0
+    cdef Memory memory = memory_of(kernel, first, second)
+    cdef Row* alone = NULL if scratch.keeping is NULL else scratch.keeping.alone
+    cdef int status = fit(kernel, scratch, one.labels, &memory, stream, scratch.totals, alone)
+    return value_of(kernel, scratch, status, &memory, one)

@@ -13,14 +13,6 @@ cdef struct Rates:  # cocco.effort.settings.Settings as thresholds of 32 random 
     bint is_uniform
 
 
-cdef struct Individual:  # a genome and what it costs
-    i64* labels
-    i64* capacities     # two
-    double* value
-    double* cost
-    u64 hash
-
-
 cdef struct Brood:  # a generation, and its parents sorted by cost
     i64 size            # of a row of labels
     i64 parents
@@ -66,22 +58,24 @@ cdef bint is_known(Brood* brood, i64 buffers, const i64* labels, const i64* capa
     return False
 
 
-cdef bint mutate(Graph* g, Goal* goal, Rates* rates, Bench* b, i64* labels, i64* capacities, u64* stream) noexcept nogil:
+cdef bint mutate(Kernel kernel, Scratch scratch, i64* labels, i64* capacities, u64* stream) noexcept nogil:
     """Breeder.mutate; return whether a valid partition may have to be repaired: what is merged is connected, in order."""
+    cdef Bench* b = &scratch.bench
     cdef u64 kind = draw(stream) >> 32
     cdef i64 i
-    if kind < rates.modify_end:
-        modify_node(g, b, labels, stream)
-    elif kind < rates.split_end:
-        split_subgraph(g, b, labels, stream)
-    elif kind < rates.merge_end:
-        merge_subgraphs(g, b, labels, stream)
+    if kind < kernel.rates.modify_end:
+        modify_node(&kernel.graph, b, labels, stream)
+    elif kind < kernel.rates.split_end:
+        split_subgraph(&kernel.graph, b, labels, stream)
+    elif kind < kernel.rates.merge_end:
+        merge_subgraphs(&kernel.graph, b, labels, stream)
         return False
-    elif kind < rates.shift_end:
-        shift_layers(g, b, labels, stream)
+    elif kind < kernel.rates.shift_end:
+        shift_layers(&kernel.graph, b, labels, stream)
     else:
-        for i in range(goal.buffers):
-            capacities[i] = imin(imax(capacities[i] + normal_step(stream, rates.deviation), 0), goal.choices[i] - 1)
+        for i in range(kernel.goal.buffers):
+            capacities[i] = imax(capacities[i] + normal_step(stream, kernel.rates.deviation), 0)
+            capacities[i] = imin(capacities[i], kernel.goal.choices[i] - 1)
         return False
     return True
 
@@ -94,59 +88,57 @@ cdef i64 select(Brood* brood, Rates* rates, u64* stream) noexcept nogil:
     return best
 
 
-cdef int make_child(
-    Graph* g, Net* net, Machine* m, Goal* goal, Rates* rates, Brood* brood, Work* w, Memo* memo, Bench* b, Bench* b2, Row* totals,
-    i64 child, Individual* into, Keeping* keeping
-) noexcept nogil:
+cdef int make_child(Kernel kernel, Scratch scratch, Brood* brood, i64 child, Individual* into) noexcept nogil:
     """Breeder.founder or Breeder.child, then Pricer.evaluate."""
+    cdef Bench* b = &scratch.bench
     cdef u64 stream = open_stream(brood.seed, brood.generation, <u64>child)
     cdef i64 n = brood.size, mother, father, i
     cdef i64* labels = into.labels
     cdef i64* capacities = into.capacities
     cdef bint is_broken = True
     if brood.parents:
-        mother = select(brood, rates, &stream)
+        mother = select(brood, &kernel.rates, &stream)
         memcpy(capacities, brood.parent[mother].capacities, 2 * sizeof(i64))
-        if chance(&stream, rates.crossing):
-            father = select(brood, rates, &stream)
-            crossover(g, b, b2, brood.parent[mother].labels, brood.parent[father].labels, labels, &stream)
-            for i in range(goal.buffers):
+        if chance(&stream, kernel.rates.crossing):
+            father = select(brood, &kernel.rates, &stream)
+            crossover(
+                &kernel.graph, b, &scratch.other, brood.parent[mother].labels, brood.parent[father].labels, labels,
+                &stream,
+            )
+            for i in range(kernel.goal.buffers):
                 capacities[i] = (capacities[i] + brood.parent[father].capacities[i]
                                  + chance(&stream, <u64>1 << 31)) >> 1
         else:
             memcpy(labels, brood.parent[mother].labels, n * sizeof(i64))
-            is_broken = mutate(g, goal, rates, b, labels, capacities, &stream)
-        while chance(&stream, rates.again):
-            is_broken |= mutate(g, goal, rates, b, labels, capacities, &stream)
+            is_broken = mutate(kernel, scratch, labels, capacities, &stream)
+        while chance(&stream, kernel.rates.again):
+            is_broken |= mutate(kernel, scratch, labels, capacities, &stream)
         if is_broken:
-            repair(g, b, labels)
-        for i in range(rates.retries):
-            if not is_known(brood, goal.buffers, labels, capacities):
+            repair(&kernel.graph, b, labels)
+        for i in range(kernel.rates.retries):
+            if not is_known(brood, kernel.goal.buffers, labels, capacities):
                 break
-            if mutate(g, goal, rates, b, labels, capacities, &stream):
-                repair(g, b, labels)
+            if mutate(kernel, scratch, labels, capacities, &stream):
+                repair(&kernel.graph, b, labels)
     elif child < brood.founders:
         memcpy(labels, brood.founder_labels + child * n, n * sizeof(i64))
-        random_capacities(goal, capacities, &stream)
+        random_capacities(&kernel.goal, capacities, &stream)
     else:
         if brood.founders and chance(&stream, <u64>1 << 31):
             mother = below(&stream, brood.founders)
             memcpy(labels, brood.founder_labels + mother * n, n * sizeof(i64))
-            random_capacities(goal, capacities, &stream)
-            mutate(g, goal, rates, b, labels, capacities, &stream)
-            while chance(&stream, rates.again):
-                mutate(g, goal, rates, b, labels, capacities, &stream)
+            random_capacities(&kernel.goal, capacities, &stream)
+            mutate(kernel, scratch, labels, capacities, &stream)
+            while chance(&stream, kernel.rates.again):
+                mutate(kernel, scratch, labels, capacities, &stream)
         else:
-            if rates.is_uniform:
-                uniform_labels(g, b, labels, &stream)
+            if kernel.rates.is_uniform:
+                uniform_labels(&kernel.graph, b, labels, &stream)
             else:
-                random_labels(g, labels, &stream)
-            random_capacities(goal, capacities, &stream)
-        repair(g, b, labels)
-    return evaluate(
-        g, net, m, goal, w, memo, b, totals, labels, capacities, &stream, into.value, into.cost,
-        keeping,
-    )
+                random_labels(&kernel.graph, labels, &stream)
+            random_capacities(&kernel.goal, capacities, &stream)
+        repair(&kernel.graph, b, labels)
+    return evaluate(kernel, scratch, into, &stream)
 
 
 cdef void random_capacities(Goal* goal, i64* capacities, u64* stream) noexcept nogil:

@@ -10,65 +10,56 @@ cdef class Orders:
     cdef Scratch scratch
     cdef Book book
     cdef Runs runs
-    cdef Bench bench
     cdef i64 run
     cdef i64 memo
-    cdef void* block[3]
+    cdef i64 layers_priced  # by this call
+    cdef list held          # arrays behind the pointers, the book's in the end
 
     def __cinit__(self, Kernel kernel, i64 memo):
         cdef i64 n = kernel.graph.size + 2, edges = kernel.graph.edges + 1
         cdef i64* at
         self.kernel, self.scratch, self.memo, self.run = kernel, Scratch(kernel), memo, 0
-        self.book.size, self.book.count, self.book.priced = _index_size(512 * n), 0, 0
-        self.block[0] = calloc(38 * n + edges + kernel.graph.edges + kernel.graph.sets, sizeof(i64))
-        self.block[1] = calloc(2 * n, sizeof(double))
-        self.block[2] = calloc(self.book.size, sizeof(Known))
-        if NULL in (self.block[0], self.block[1], self.block[2]):
-            raise MemoryError("no memory for iterated order DP")
-        self.book.known = <Known*>self.block[2]
-        at = lay_out_bench(&self.bench, <i64*>self.block[0], n, &kernel.graph)
+        self.held, self.book.count, self.book.priced = [], 0, 0
+        at = <i64*>room(self.held, 12 * n + edges, 8)
         self.runs.order, self.runs.part_of, self.runs.stamp = take(&at, n), take(&at, n), take(&at, n)
         self.runs.names, self.runs.count, self.runs.begin = take(&at, n), take(&at, n), take(&at, n)
-        self.runs.members, self.runs.labels = take(&at, n), take(&at, n)
-        self.runs.feeds_start = take(&at, 2 * n)
+        self.runs.members, self.runs.feeds_start = take(&at, n), take(&at, 2 * n)
         self.runs.first, self.runs.second = <u64*>take(&at, n), <u64*>take(&at, n)
         self.runs.feeds = take(&at, edges)
-        self.runs.price, self.runs.best = <double*>self.block[1], <double*>self.block[1] + n
+        self.runs.price, self.runs.best = <double*>room(self.held, n, 8), <double*>room(self.held, n, 8)
+        self._open_book(_index_size(512 * n))
 
-    def __dealloc__(self):
-        for i in range(3):
-            free(self.block[i])
+    cdef _open_book(self, i64 size):
+        self.book.known, self.book.size = <Known*>room(self.held, size, sizeof(Known)), size
 
     def improve(self, labels, u64 seed, u64 generation, u64 child, i64 rounds):
         """Return the labels after so many rounds, their Formula 1 and the layers priced; dynamic.improve."""
         cdef i64[::1] current = np.array(labels, dtype=np.int64)
         cdef i64[::1] changed = np.array(labels, dtype=np.int64)
-        cdef i64 layers_priced = 0, i, n = self.kernel.graph.size
+        cdef i64 i, n = self.kernel.graph.size
         cdef u64 stream = open_stream(seed, generation, child)
         cdef double cost = 0.0
         cdef int status
+        self.layers_priced = 0
         self._make_room()
         with nogil:
-            status = self._price(&current[0], &cost, &layers_priced)
+            status = self._price(&current[0], &cost)
             for i in range(rounds):
                 if status != FITS:
                     break
                 let_in(i)
-                list_members(&current[0], n, &self.bench)
-                dissolve(&self.kernel.graph, &self.bench, &current[0], &changed[0], &stream)
-                random_order(&self.kernel.graph, &self.bench, &self.runs, &changed[0], &stream)
-                status = cut_order(
-                    &self.kernel.graph, &self.kernel.net, &self.kernel.machine, &self.kernel.goal, &self.scratch.work,
-                    &self.scratch.memo, &self.book, &self.runs, &self.run, &layers_priced,
-                )
+                list_members(&current[0], n, &self.scratch.bench)
+                dissolve(&self.kernel.graph, &self.scratch.bench, &current[0], &changed[0], &stream)
+                random_order(&self.kernel.graph, &self.scratch.bench, &self.runs, &changed[0], &stream)
+                status = cut_order(self)
                 if status == FITS and self.runs.best[n] <= cost:
                     cost = self.runs.best[n]
                     read_cut(&self.kernel.graph, &self.runs, &current[0], &self.run)
         if status != FITS:
             raise OverflowError("64 bits do not hold the steps of a subgraph")
-        return np.asarray(current).tolist(), cost, layers_priced
+        return np.asarray(current).tolist(), cost, self.layers_priced
 
-    cdef int _price(self, i64* labels, double* cost, i64* layers_priced) noexcept nogil:
+    cdef int _price(self, i64* labels, double* cost) noexcept nogil:
         """Formula 1 of a partition, subgraph by subgraph."""
         cdef Runs* r = &self.runs
         cdef i64 v, n = self.kernel.graph.size
@@ -82,10 +73,7 @@ cdef class Orders:
         for v in range(n):
             if labels[v] != v:
                 continue
-            if price_part(
-                &self.kernel.graph, &self.kernel.net, &self.kernel.machine, &self.kernel.goal, &self.scratch.work,
-                &self.scratch.memo, &self.book, r, 0, n, v, layers_priced,
-            ) != FITS:
+            if price_part(self, 0, n, v) != FITS:
                 return OVERFLOW
             cost[0] += r.price[v]
         return FITS
@@ -93,20 +81,14 @@ cdef class Orders:
     cdef _make_room(self):
         """Forget all prices where there are too many; else make the table larger once a quarter is taken."""
         cdef Known* old = self.book.known
-        cdef Known* entry
         cdef i64 i, size = self.book.size
         if self.book.priced > self.memo:
             memset(old, 0, size * sizeof(Known))
             self.book.count = self.book.priced = 0
         elif 4 * self.book.count > size:
-            self.book.known = <Known*>calloc(2 * size, sizeof(Known))
-            if self.book.known == NULL:
-                self.book.known = old
-                raise MemoryError("no memory for iterated order DP")
-            self.block[2] = self.book.known
-            self.book.size, self.book.count = 2 * size, 0
+            self._open_book(2 * size)
+            self.book.count = 0
             for i in range(size):
                 if old[i].is_taken:
-                    entry = look_up(&self.book, old[i].first, old[i].second)
-                    entry[0] = old[i]
-            free(old)
+                    look_up(&self.book, old[i].first, old[i].second)[0] = old[i]
+            del self.held[len(self.held) - 2]  # the book before

@@ -20,85 +20,39 @@ cdef class Ground:
     """The memory of a footing; usable where genomes choose no buffers."""
 
     cdef Footing foot
-    cdef void* block
+    cdef list held
 
     def __cinit__(self, Kernel kernel, Scratch scratch):
         cdef i64 n = kernel.graph.size + 2, networks = kernel.graph.networks + 1
-        cdef i64 each = 2 * sizeof(double) + 2 * sizeof(Print) + 2 * sizeof(Row) + sizeof(i64)
-        cdef char* at
-        self.block = calloc(n * each + 2 * networks * sizeof(Row), 1)
-        if self.block == NULL:
-            raise MemoryError("no memory for the subgraphs of a walk")
-        at = <char*>self.block
-        self.foot.is_usable = not kernel.goal.buffers
-        self.foot.is_known = False
-        self.foot.prints, self.foot.next_prints = <Print*>at, <Print*>at + n
-        at += 2 * n * sizeof(Print)
-        self.foot.rows, self.foot.next_rows = <Row*>at, <Row*>at + n
-        at += 2 * n * sizeof(Row)
-        self.foot.totals, self.foot.next_totals = <Row*>at, <Row*>at + networks
-        at += 2 * networks * sizeof(Row)
-        self.foot.place, self.foot.next_place = <double*>at, <double*>at + n
-        at += 2 * n * sizeof(double)
-        self.foot.layers = <i64*>at
-        if scratch.keeping is not NULL:
-            self.foot.next_rows = scratch.keeping.alone
-
-    def __dealloc__(self):
-        free(self.block)
+        cdef Footing* foot = &self.foot
+        self.held = []
+        foot.is_usable, foot.is_known = not kernel.goal.buffers, False
+        foot.prints = <Print*>room(self.held, 2 * n, sizeof(Print))
+        foot.rows = <Row*>room(self.held, 2 * n, sizeof(Row))
+        foot.totals = <Row*>room(self.held, 2 * networks, sizeof(Row))
+        foot.place = <double*>room(self.held, 2 * n, sizeof(double))
+        foot.layers = <i64*>room(self.held, n, sizeof(i64))
+        foot.next_prints, foot.next_place, foot.next_totals = foot.prints + n, foot.place + n, foot.totals + networks
+        foot.next_rows = foot.rows + n if scratch.keeping is NULL else scratch.keeping.alone
 
 
-cdef void find_footing(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Footing* foot, const i64* labels
-) noexcept nogil:
+cdef void find_footing(Kernel kernel, Scratch scratch, Footing* foot, const i64* labels) noexcept nogil:
     """Work out what is known of a genome; unusable from then on where that does not fit as it is."""
-    cdef i64 v, i, groups = 0, end = 0
-    cdef Memory memory = memory_of(goal, m, 0, 0)
-    cdef Print here = print_of_memory(&memory)
-    foot.is_known = foot.is_usable = find_places(g, b, labels, foot.place)
-    print_all(memo, labels, g.size, foot.prints)
-    for i in range(g.networks):
-        zero_row(&foot.totals[i])
-    for v in range(g.size - 1, -1, -1):
-        if labels[v] == v:
-            ask_for_group(memo, b, v, here, &groups, &end)
-    while groups and foot.is_known:
-        groups -= 1
-        end -= b.queue_length[groups]
-        v = b.queue[end]
-        if price_known(
-            net, m, w, memo, b.queue + end, b.queue_length[groups], b.prints[groups], &memory, &foot.rows[v]
-        ) != FITS:
-            foot.is_known = foot.is_usable = False
-        add_row(&foot.totals[g.network_of[v]], &foot.rows[v])
+    cdef i64* copy = scratch.bench.spare
+    cdef u64 stream = 0
+    cdef Memory memory = memory_of(kernel, 0, 0)
+    memcpy(copy, labels, kernel.graph.size * sizeof(i64))
+    print_all(&scratch.memo, labels, kernel.graph.size, foot.prints)
+    foot.is_known = find_places(&kernel.graph, &scratch.bench, labels, foot.place)
+    foot.is_known &= fit(kernel, scratch, copy, &memory, &stream, foot.totals, foot.rows) == FITS and not stream
+    foot.is_usable = foot.is_known
 
 
 cdef bint find_places(Graph* g, Bench* b, const i64* labels, double* place) noexcept nogil:
     """Number the subgraphs in an order in which they can run, and list their members; False where there is none."""
-    cdef i64 v, e, u, j, top = 0, ended = 0, label
-    cdef double number = 0.0
-    list_members(labels, g.size, b)
-    memset(b.waits, 0, g.size * sizeof(i64))
-    for e in range(g.edges):
-        b.waits[labels[g.target[e]]] += labels[g.source[e]] != labels[g.target[e]]
+    cdef i64 v, ended = run_ready(g, b, labels, first_ready(g, b, labels), 0)
     for v in range(g.size):
-        b.ready[top] = v
-        top += (labels[v] == v) & (b.waits[v] == 0)
-    while top:
-        top -= 1
-        u = b.start[b.ready[top]]
-        number += 1.0
-        while u >= 0:
-            place[u] = number
-            ended += 1
-            for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
-                label = labels[g.consumers[j]]
-                if label != labels[u]:
-                    b.waits[label] -= 1
-                    if b.waits[label] == 0:
-                        b.ready[top] = label
-                        top += 1
-            u = b.next[u]
+        place[v] = <double>b.done[v]
     return ended == g.size
 
 
@@ -111,13 +65,13 @@ cdef void print_all(Memo* memo, const i64* labels, i64 size, Print* prints) noex
         prints[labels[v]].second += memo.layer[v].second
 
 
-cdef void find_new(Graph* g, Memo* memo, Footing* foot, const i64* labels) noexcept nogil:
+cdef void find_new(Kernel kernel, Scratch scratch, Footing* foot, const i64* labels) noexcept nogil:
     """The layers of subgraphs that the known genome has not."""
     cdef i64 v, count = 0
     cdef Print* mine
     cdef Print* known
-    print_all(memo, labels, g.size, foot.next_prints)
-    for v in range(g.size):
+    print_all(&scratch.memo, labels, kernel.graph.size, foot.next_prints)
+    for v in range(kernel.graph.size):
         mine, known = &foot.next_prints[labels[v]], &foot.prints[labels[v]]
         foot.layers[count] = v
         count += ((mine.first ^ known.first) | (mine.second ^ known.second)) != 0
@@ -140,33 +94,33 @@ cdef void list_new(Bench* b, Footing* foot, const i64* labels) noexcept nogil:
         b.next[v] = -1
 
 
-cdef void print_new(Memo* memo, Footing* foot, const i64* labels) noexcept nogil:
+cdef void print_new(Scratch scratch, Footing* foot, const i64* labels) noexcept nogil:
     """The prints of new subgraphs, after they were cut."""
     cdef i64 i, v
     for i in range(foot.count):
         foot.next_prints[foot.layers[i]].first = foot.next_prints[foot.layers[i]].second = 0
     for i in range(foot.count):
         v = foot.layers[i]
-        foot.next_prints[labels[v]].first += memo.layer[v].first
-        foot.next_prints[labels[v]].second += memo.layer[v].second
+        foot.next_prints[labels[v]].first += scratch.memo.layer[v].first
+        foot.next_prints[labels[v]].second += scratch.memo.layer[v].second
 
 
-cdef void repair_near(Graph* g, Memo* memo, Bench* b, Footing* foot, i64* labels, bint is_broken) noexcept nogil:
+cdef void repair_near(Kernel kernel, Scratch scratch, Footing* foot, i64* labels, bint is_broken) noexcept nogil:
     """repair, where is_broken; then it is known what is new.
 
     Subgraphs that the known genome has are connected, and among them there is no cycle. What is new is split into its
     connected parts. Where each has a place among the others there is none; else break_cycles looks at all.
     """
-    find_new(g, memo, foot, labels)
+    find_new(kernel, scratch, foot, labels)
     foot.has_places = False
     if not is_broken:
         return
-    split_new(g, b, foot, labels)
-    print_new(memo, foot, labels)
-    place_new(g, b, foot, labels)
+    split_new(&kernel.graph, &scratch.bench, foot, labels)
+    print_new(scratch, foot, labels)
+    place_new(&kernel.graph, &scratch.bench, foot, labels)
     if not foot.has_places:
-        break_cycles(g, b, labels)
-        find_new(g, memo, foot, labels)
+        break_cycles(&kernel.graph, &scratch.bench, labels)
+        find_new(kernel, scratch, foot, labels)
 
 
 cdef void split_new(Graph* g, Bench* b, Footing* foot, i64* labels) noexcept nogil:
@@ -234,57 +188,48 @@ cdef bint put_between(Graph* g, Bench* b, Footing* foot, const i64* labels, i64 
 
 
 cdef int evaluate_near(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Memo* memo, Bench* b, Footing* foot, Row* totals, i64* labels,
-    u64* stream, double* value, double* cost, Keeping* keeping
+    Kernel kernel, Scratch scratch, Footing* foot, Individual* one, u64* stream
 ) noexcept nogil:
     """evaluate, by the subgraphs that differ; what stays on chip is chosen anew."""
     cdef i64 i, v, groups = 0, end = 0
-    cdef Memory memory = memory_of(goal, m, 0, 0)
+    cdef i64* labels = one.labels
+    cdef Memory memory = memory_of(kernel, 0, 0)
     cdef Print here = print_of_memory(&memory)
     cdef u64 before = stream[0]
     cdef int status
-    memcpy(foot.next_totals, foot.totals, g.networks * sizeof(Row))
-    if keeping is not NULL:
-        memcpy(foot.next_rows, foot.rows, g.size * sizeof(Row))
+    memcpy(foot.next_totals, foot.totals, kernel.graph.networks * sizeof(Row))
+    if scratch.keeping is not NULL:
+        memcpy(foot.next_rows, foot.rows, kernel.graph.size * sizeof(Row))
     for i in range(foot.count):  # a subgraph that is gone began with one of these
         v = foot.layers[i]
         if foot.prints[v].first | foot.prints[v].second:
-            take_row(&foot.next_totals[g.network_of[v]], &foot.rows[v])
-    list_new(b, foot, labels)
+            add_row(&foot.next_totals[kernel.graph.network_of[v]], &foot.rows[v], -1)
+    list_new(&scratch.bench, foot, labels)
     for i in range(foot.count - 1, -1, -1):
         v = foot.layers[i]
         if labels[v] == v:
-            ask_for_group(memo, b, v, here, &groups, &end)
-    status = fit_groups(
-        g, net, m, w, memo, b, labels, &memory, stream, foot.next_totals, foot.next_rows, groups, end
-    )
-    memcpy(totals, foot.next_totals, g.networks * sizeof(Row))
-    if status == FITS and keeping is not NULL:
-        status = keep_tensors_of(g, net, m, goal, w, b, keeping, labels, &memory, 0, 0, totals)
-    if status == SHORT:  # a layer that no order runs in this memory
-        value[0] = cost[0] = INFINITY
-        foot.is_known = False
-        return FITS
-    if status != FITS:
-        return status
+            ask_for_group(scratch, v, here, &groups, &end)
+    status = fit_groups(kernel, scratch, labels, &memory, stream, foot.next_totals, foot.next_rows, groups, end)
+    memcpy(scratch.totals, foot.next_totals, kernel.graph.networks * sizeof(Row))
     if stream[0] != before:  # cut
-        print_new(memo, foot, labels)
+        print_new(scratch, foot, labels)
         foot.has_places = False
-    value_of(g, m, goal, &memory, 0, 0, totals, value, cost)
-    return FITS
+    status = value_of(kernel, scratch, status, &memory, one)
+    foot.is_known = status == FITS and one.cost[0] < INFINITY
+    return status
 
 
-cdef void take_footing(Graph* g, Memo* memo, Bench* b, Footing* foot, const i64* labels) noexcept nogil:
+cdef void take_footing(Kernel kernel, Scratch scratch, Footing* foot, const i64* labels) noexcept nogil:
     """Go over to the neighbour that was priced last."""
     cdef i64 i, v
     if not foot.has_places:
-        place_new(g, b, foot, labels)
+        place_new(&kernel.graph, &scratch.bench, foot, labels)
     if not foot.has_places:
-        find_places(g, b, labels, foot.next_place)
+        find_places(&kernel.graph, &scratch.bench, labels, foot.next_place)
     for i in range(foot.count):
         v = foot.layers[i]
         if labels[v] == v:
             foot.rows[v] = foot.next_rows[v]
-    memcpy(foot.totals, foot.next_totals, g.networks * sizeof(Row))
+    memcpy(foot.totals, foot.next_totals, kernel.graph.networks * sizeof(Row))
     foot.prints, foot.next_prints = foot.next_prints, foot.prints
     foot.place, foot.next_place = foot.next_place, foot.place

@@ -6,15 +6,7 @@ cdef extern from *:
     { return (long long)(((__int128)total * deviation + ((__int128)1 << 47)) >> 48); }
     """
     long long scaled_step(long long total, long long deviation) noexcept nogil
-
-cdef u64 GAMMA = 0x9E3779B97F4A7C15ULL
-
-
-cdef inline u64 mix(u64 value) noexcept nogil:
-    value = (value ^ (value >> 30)) * 0xBF58476D1CE4E5B9ULL
-    value = (value ^ (value >> 27)) * 0x94D049BB133111EBULL
-    return value ^ (value >> 31)
-
+    void fetch_ahead "__builtin_prefetch"(const void* at) noexcept nogil
 
 cdef inline u64 open_stream(u64 seed, u64 generation, u64 child) noexcept nogil:
     cdef u64 key = mix(seed + GAMMA)
@@ -61,11 +53,6 @@ cdef struct Graph:  # layers only, of the union: cocco.problem.problem.Problem
     i64 networks
     i64* offsets
     i64* network_of
-
-
-cdef struct Print:  # of layers that are priced in some capacities: 128 bits that none share by chance
-    u64 first
-    u64 second
 
 
 cdef struct Bench:  # scratch space of the operators, one per thread
@@ -202,32 +189,45 @@ cdef void split_disconnected(Graph* g, Bench* b, i64* labels) noexcept nogil:
         labels[v] = b.root[v] = b.root[b.root[v]]
 
 
-cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
-    """repair.break_cycles; the subgraphs given are connected and named by their smallest layers."""
-    cdef i64 v, u, e, j, k, name, label, top = 0, earliest = 0, ended = 0, parts, part, rest, at, runs
+cdef i64 first_ready(Graph* g, Bench* b, const i64* labels) noexcept nogil:
+    """List the members of all subgraphs; return how many of them wait for none, and are ready."""
+    cdef i64 v, e, top = 0
     list_members(labels, g.size, b)
-    for v in range(g.size):
-        b.waits[v] = 0
-        b.done[v] = 0
+    memset(b.waits, 0, g.size * sizeof(i64))
+    memset(b.done, 0, g.size * sizeof(i64))
     for e in range(g.edges):  # sums and moves where branches would be a guess each
         b.waits[labels[g.target[e]]] += labels[g.source[e]] != labels[g.target[e]]
     for v in range(g.size):
         b.ready[top] = v
         top += (labels[v] == v) & (b.waits[v] == 0)
+    return top
+
+
+cdef i64 run_ready(Graph* g, Bench* b, const i64* labels, i64 top, i64 ended) noexcept nogil:
+    """Run subgraphs until none is ready; return how many layers have run. b.done then has the turns of these layers."""
+    cdef i64 u, j, name, label, turn
+    while top:
+        top -= 1
+        name = b.ready[top]
+        u, turn = b.start[name], ended + 1
+        while u >= 0:
+            b.done[u] = turn
+            ended += 1
+            for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
+                label = labels[g.consumers[j]]
+                b.waits[label] -= label != name
+                b.ready[top] = label
+                top += (label != name) & (b.waits[label] == 0)
+            u = b.next[u]
+    return ended
+
+
+cdef void break_cycles(Graph* g, Bench* b, i64* labels) noexcept nogil:
+    """repair.break_cycles; the subgraphs given are connected and named by their smallest layers."""
+    cdef i64 v, u, j, k, name, earliest = 0, ended = 0, parts, part, rest, at, runs
+    cdef i64 top = first_ready(g, b, labels)
     while True:
-        while top:
-            top -= 1
-            name = b.ready[top]
-            u = b.start[name]
-            while u >= 0:
-                b.done[u] = 1
-                ended += 1
-                for j in range(g.consumer_start[u], g.consumer_start[u + 1]):
-                    label = labels[g.consumers[j]]
-                    b.waits[label] -= label != name
-                    b.ready[top] = label
-                    top += (label != name) & (b.waits[label] == 0)
-                u = b.next[u]
+        ended, top = run_ready(g, b, labels, top, ended), 0
         if ended == g.size:
             return
         if not earliest:

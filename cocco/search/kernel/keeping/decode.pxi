@@ -2,7 +2,8 @@
 
 cdef struct Keeping:  # what a thread decodes with
     Places places
-    KeptMemo memo
+    Floors floors
+    Memo prices         # of steps beside what is kept
     i64 by              # the metric: 0 ema, 1 energy, 2 latency
     KeptLayer* layers   # where machine.has_loops
     Row* alone          # by first layer: what a subgraph adds without kept tensors
@@ -16,30 +17,26 @@ cdef struct Keeping:  # what a thread decodes with
     Row* rows           # by step
     int32_t* status
     i64* active         # stays that reach the current step or did so
-    i64* heap
-    i64* waits          # by first layer of a subgraph
-    int32_t* keys       # of the steps: layers, then what is touched
-    i64* key_start
-    i64* key_length
-    u64* hash           # by step: first of its layers, then of its key
+    i64* passing        # by step: is_passing
+    Print* prints       # by step: of its layers, and whether it passes
+    Print* asked        # and of all that its price depends on
+    i64* touches        # whether it makes or reads what is kept
     i64* spare
     u64* sets[3]        # on chip, loaded, written
 
 
 cdef i64 order_steps(Graph* g, Bench* b, const i64* labels, Keeping* k) noexcept nogil:
     """simulator.partition.order.order_subgraphs: of those that are ready the one with the earliest layer."""
-    cdef i64 v, u, i, label, heap = 0, end = 0, steps = 0
-    list_members(labels, g.size, b)
-    memset(k.waits, 0, g.size * sizeof(i64))
-    for v in range(g.size):
-        for i in range(g.producer_start[v], g.producer_start[v + 1]):
-            k.waits[labels[v]] += labels[g.producers[i]] != labels[v]
-    for v in range(g.size - 1, -1, -1):
-        if labels[v] == v and not k.waits[v]:
-            heap = push_heap(k.heap, heap, v)
-    while heap:
-        label = k.heap[0]
-        heap = pop_heap(k.heap, heap)
+    cdef i64 v, u, i, label, first = 0, end = 0, steps = 0
+    cdef u64* ready = k.sets[0]
+    memset(ready, 0, (g.size // 64 + 1) * sizeof(u64))
+    for i in range(first_ready(g, b, labels)):
+        put(ready, b.ready[i])
+    while end < g.size:
+        while not ready[first]:
+            first += 1
+        label = 64 * first + lowest_bit(ready[first])
+        take_out(ready, label)
         k.member_start[steps] = end
         steps += 1
         v = label
@@ -49,106 +46,72 @@ cdef i64 order_steps(Graph* g, Bench* b, const i64* labels, Keeping* k) noexcept
             for i in range(g.consumer_start[v], g.consumer_start[v + 1]):
                 u = labels[g.consumers[i]]
                 if u != label:
-                    k.waits[u] -= 1
-                    if not k.waits[u]:
-                        heap = push_heap(k.heap, heap, u)
+                    b.waits[u] -= 1
+                    if not b.waits[u]:
+                        put(ready, u)
+                        first = imin(first, u >> 6)
             v = b.next[v]
     k.member_start[steps] = end
     return steps
 
 
-cdef i64 push_heap(i64* heap, i64 count, i64 value) noexcept nogil:
-    cdef i64 at = count
-    while at and heap[(at - 1) >> 1] > value:
-        heap[at] = heap[(at - 1) >> 1]
-        at = (at - 1) >> 1
-    heap[at] = value
-    return count + 1
-
-
-cdef i64 pop_heap(i64* heap, i64 count) noexcept nogil:
-    """Take out the least number."""
-    cdef i64 value = heap[count - 1], at = 0, child
-    count -= 1
-    while 2 * at + 1 < count:
-        child = 2 * at + 1
-        child += child + 1 < count and heap[child + 1] < heap[child]
-        if heap[child] >= value:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = value
-    return count
-
-
-cdef double cost_by(Goal* goal, Machine* m, Keeping* k, Row* row, i64 first, i64 second) noexcept nogil:
-    """The metric by which a genome keeps, of a step or of the whole."""
-    if k.by == 0:
-        return <double>row.ema
-    if k.by == 1:
-        return energy_of(goal, first, second, row)
-    return <double>row.slots / m.per_cycle
-
-
 cdef int keep_tensors_of(
-    Graph* g, Net* net, Machine* m, Goal* goal, Work* w, Bench* b, Keeping* k, const i64* labels, Memory* memory,
-    i64 first, i64 second, Row* totals
+    Kernel kernel, Scratch scratch, const i64* labels, Memory* memory, Row* totals
 ) noexcept nogil:
     """Decoder.decode: totals, per network, become those beside what is kept, where that costs less."""
-    cdef i64 step, network, begin
+    cdef Keeping* k = scratch.keeping
+    cdef i64 step = 0, network
     cdef int status
+    cdef bint is_less
     cdef Row kept
-    k.steps = order_steps(g, b, labels, k)
-    status = place_tensors(net, m, w, k, memory)
+    k.steps = order_steps(&kernel.graph, &scratch.bench, labels, k)
+    status = place_tensors(kernel, scratch, memory)
     if status != FITS:
         return status
     choose_stays(&k.places)
     if not k.places.stay_count:
         return FITS
-    status = settle(net, m, goal, w, k, memory, first, second)
+    status = settle(kernel, scratch, memory)
     if status != FITS:
         return status
-    begin = 0
-    for network in range(g.networks):
-        zero_row(&kept)
-        step = begin
-        while step < k.steps and g.network_of[k.members[k.member_start[step]]] == network:
-            add_row(&kept, &k.rows[step])
-            if k.status[step] != FITS:
-                status = SHORT
+    for network in range(kernel.graph.networks):
+        memset(&kept, 0, sizeof(Row))
+        is_less = True
+        while step < k.steps and kernel.graph.network_of[k.members[k.member_start[step]]] == network:
+            add_row(&kept, &k.rows[step], 1)
+            is_less &= k.status[step] == FITS
             step += 1
-        begin = step
-        if status == FITS and cost_by(goal, m, k, &kept, first, second) < cost_by(
-            goal, m, k, &totals[network], first, second
-        ):
+        if is_less and metric_of(kernel, k.by, memory, &kept) < metric_of(kernel, k.by, memory, &totals[network]):
             totals[network] = kept
-        status = FITS
     return FITS
 
 
-cdef int place_tensors(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory) noexcept nogil:
+cdef int place_tensors(Kernel kernel, Scratch scratch, Memory* memory) noexcept nogil:
     """Where each tensor is made and read, and the room of each step beside its least need."""
+    cdef Keeping* k = scratch.keeping
     cdef i64 step, i, u, at, end = 0, need, tensors
     cdef i64* ids
+    cdef i64* layers
     cdef FloorEntry* floor
     cdef Places* p = &k.places
+    cdef Print key
     cdef int status
     memset(p.count, 0, p.tensors * sizeof(i64))
     for step in range(k.steps):
-        k.hash[step] = ask_floor(
-            net, m, &k.memo, k.members + k.member_start[step], k.member_start[step + 1] - k.member_start[step],
-            memory.weights,
-        )
+        layers, i = k.members + k.member_start[step], k.member_start[step + 1] - k.member_start[step]
+        key.first, key.second = is_passing(&kernel.net, &kernel.machine, layers, i, memory.weights), 0
+        k.passing[step], k.prints[step] = key.first, print_of(&scratch.memo, layers, i, key)
+        fetch_ahead(floor_at(&k.floors, k.prints[step]))
     for step in range(k.steps):
-        fetch_ahead(&k.memo.floor_arena[k.memo.floors[k.hash[step] & (FLOOR_ENTRIES - 1)].at])
+        fetch_ahead(&k.floors.arena[floor_at(&k.floors, k.prints[step]).at])
     for step in range(k.steps):
         status = floor_again(
-            net, m, w, &k.memo, k.hash[step], k.members + k.member_start[step],
-            k.member_start[step + 1] - k.member_start[step], memory.weights, k.spare, &floor,
+            kernel, scratch, k.prints[step], k.members + k.member_start[step],
+            k.member_start[step + 1] - k.member_start[step], k.passing[step], &floor,
         )
         if status != FITS:
             return status
-        tensors, ids = floor.count + floor.inputs, k.memo.floor_arena + floor.at
+        tensors, ids = floor.count + floor.inputs, k.floors.arena + floor.at
         need = floor.weights
         k.input_start[step] = end
         for i in range(tensors):
@@ -162,7 +125,7 @@ cdef int place_tensors(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory
                 k.inputs[end + 1] = at
                 end += 2
         p.free[step] = memory.activations - need
-        p.slots[step] = m.max_regions - tensors if m.max_regions else <i64>1 << 40
+        p.slots[step] = kernel.machine.max_regions - tensors if kernel.machine.max_regions else <i64>1 << 40
         p.first_stay[step] = -1
         k.reserved[step] = 0
     k.input_start[k.steps] = end

@@ -1,39 +1,34 @@
 # The steps of a genome priced beside what stays: _Run of cocco/search/keeping/genome.py
 
-cdef int settle(
-    Net* net, Machine* m, Goal* goal, Work* w, Keeping* k, Memory* memory, i64 first, i64 second
-) noexcept nogil:
+cdef int settle(Kernel kernel, Scratch scratch, Memory* memory) noexcept nogil:
     """_Run.settled: rows of all steps beside what stays; drops what costs a step more than it saves."""
+    cdef Keeping* k = scratch.keeping
     cdef i64 step, i, each, stay, count = 0, worst
     cdef double crossing = 1.0, loss
     cdef Places* p = &k.places
     cdef int status
     if k.by == 1:
-        crossing = goal.dram + (goal.sram[0][first].read + goal.sram[0][first].write) / 2.0
+        crossing = kernel.goal.dram + (memory.activation_pj.read + memory.activation_pj.write) / 2.0
     elif k.by == 2:
-        crossing = 1.0 / m.per_cycle
+        crossing = 1.0 / kernel.machine.per_cycle
     for stay in range(p.stay_count):
         reserve(k, stay, 1)
-    k.key_start[0] = 0
     for step in range(k.steps):
-        write_key(net, k, memory, step)
-        k.key_start[step + 1] = k.key_start[step] + k.key_length[step]
-    for step in range(k.steps):
-        fetch_ahead(&k.memo.price_arena[k.memo.prices[k.hash[step] & (KEPT_ENTRIES - 1)].at])
+        ask_step(kernel, scratch, memory, step)
     for step in range(k.steps):
         stay = p.first_stay[step]
         while stay >= 0:
             k.active[count] = stay
             count += 1
             stay = p.stays[stay].next
-        status = price_step(net, m, w, k, memory, step)
+        status = price_step(kernel, scratch, memory, step)
         if status != FITS:
             return status
         while k.reserved[step]:
             loss = INFINITY
             if k.status[step] == FITS:
-                loss = cost_by(goal, m, k, &k.rows[step], first, second)
-            loss -= cost_by(goal, m, k, &k.alone[k.members[k.member_start[step]]], first, second)
+                loss = metric_of(kernel, k.by, memory, &k.rows[step])
+            loss -= metric_of(kernel, k.by, memory, &k.alone[k.members[k.member_start[step]]])
             if loss <= 0.0:
                 break
             worst = i = 0
@@ -52,9 +47,9 @@ cdef int settle(
             k.active[worst] = k.active[count]
             reserve(k, stay, -1)
             for each in range(p.stays[stay].start, p.stays[stay].end + 1):
-                write_key(net, k, memory, each)
+                ask_step(kernel, scratch, memory, each)
             for each in range(p.stays[stay].start, step + 1):
-                status = price_step(net, m, w, k, memory, each)
+                status = price_step(kernel, scratch, memory, each)
                 if status != FITS:
                     return status
     return FITS
@@ -79,39 +74,43 @@ cdef void reserve(Keeping* k, i64 number, i64 sign) noexcept nogil:
             p.stay[at] = -1
 
 
-cdef void write_key(Net* net, Keeping* k, Memory* memory, i64 step) noexcept nogil:
-    """What the price of a step depends on; a key is never longer than the one that was written there first."""
+cdef void ask_step(Kernel kernel, Scratch scratch, Memory* memory, i64 step) noexcept nogil:
+    """Work out the print of what the price of a step depends on, and fetch what is known of it."""
+    cdef Keeping* k = scratch.keeping
     cdef Places* p = &k.places
-    cdef i64* layers = k.members + k.member_start[step]
-    cdef i64 count = k.member_start[step + 1] - k.member_start[step], length = count, i, at
-    cdef int32_t* key = k.keys + k.key_start[step]
+    cdef i64 i, at
     cdef Memory beside = memory[0]
-    k.key_length[step] = length
+    cdef Print* asked = &k.asked[step]
     if not k.reserved[step]:
         return
-    for i in range(count):
-        key[i] = <int32_t>layers[i]
-        at = p.start[layers[i]]
-        if p.stay[at] >= 0:
-            key[length] = <int32_t>(-1 - 2 * layers[i] - crosses_as_made(net, p, layers[i]))
-            length += 1
+    k.handed[step] = beside.handed = handed_in(kernel, scratch, step)
+    beside.reserved, k.touches[step] = k.reserved[step] - beside.handed, 0
+    asked[0] = print_of_memory(&beside)
+    asked.first, asked.second = asked.first + k.prints[step].first, asked.second + k.prints[step].second
+    for i in range(k.member_start[step], k.member_start[step + 1]):
+        if p.stay[p.start[k.members[i]]] >= 0:
+            touch(k, step, k.members[i], crosses_as_made(&kernel.net, p, k.members[i]))
     for i in range(k.input_start[step], k.input_start[step + 1], 2):
         at = k.inputs[i + 1]
         if p.stay[at] >= 0:
-            key[length] = <int32_t>(-1 - 2 * k.inputs[i] - (p.stays[p.stay[at]].start == step))
-            length += 1
-    k.key_length[step] = length
-    k.handed[step] = beside.handed = handed_in(net, k, step)
-    beside.reserved = k.reserved[step] - beside.handed
-    k.hash[step] = ask_price(&k.memo, key, length, &beside)
+            touch(k, step, k.inputs[i], p.stays[p.stay[at]].start == step)
+    fetch_entry(&k.prices, asked[0])
 
 
-cdef i64 handed_in(Net* net, Keeping* k, i64 step) noexcept nogil:
+cdef inline void touch(Keeping* k, i64 step, i64 u, bint crosses) noexcept nogil:
+    """A step makes or reads a tensor that stays, and it crosses DRAM or not."""
+    k.touches[step] = 1
+    k.asked[step].first += print_first(-1 - 2 * u - crosses)
+    k.asked[step].second += print_second(-1 - 2 * u - crosses)
+
+
+cdef i64 handed_in(Kernel kernel, Scratch scratch, i64 step) noexcept nogil:
     """The bytes of a result that takes the place of an operand in a step: Reserved.handed."""
+    cdef Keeping* k = scratch.keeping
     cdef Places* p = &k.places
     cdef i64* pairs = NULL
     cdef i64 i, at, pair, start = k.member_start[step]
-    for pair in range(0, pairs_of(net, k.members + start, k.member_start[step + 1] - start, &pairs), 2):
+    for pair in range(0, pairs_of(&kernel.net, k.members + start, k.member_start[step + 1] - start, &pairs), 2):
         if p.stay[p.start[pairs[pair + 1]]] < 0:
             continue
         for i in range(k.input_start[step], k.input_start[step + 1], 2):
@@ -131,42 +130,43 @@ cdef inline bint crosses_as_made(Net* net, Places* p, i64 u) noexcept nogil:
     return p.stays[stay].last < p.count[u] - 1 if stay >= 0 else p.count[u] > 1
 
 
-cdef int price_step(Net* net, Machine* m, Work* w, Keeping* k, Memory* memory, i64 step) noexcept nogil:
+cdef int price_step(Kernel kernel, Scratch scratch, Memory* memory, i64 step) noexcept nogil:
     """_Run._priced: the row and the status of a step; OVERFLOW where 64 bits do not do."""
+    cdef Keeping* k = scratch.keeping
     cdef i64* layers = k.members + k.member_start[step]
     cdef i64 count = k.member_start[step + 1] - k.member_start[step]
-    cdef int32_t* key = k.keys + k.key_start[step]
     cdef Memory beside = memory[0]
-    cdef KeptEntry* entry
+    cdef Entry* entry
     cdef Kept kept
     if not k.reserved[step]:
         k.rows[step], k.status[step] = k.alone[layers[0]], FITS
         return FITS
-    beside.handed = k.handed[step]
-    beside.reserved = k.reserved[step] - beside.handed
-    entry = known_price(&k.memo, k.hash[step], key, k.key_length[step], &beside)
-    if entry is not NULL:
-        k.rows[step], k.status[step] = entry.row, entry.status
-        return OVERFLOW if entry.status == OVERFLOW else FITS
-    put_step(net, k, step)
-    kept.on_chip, kept.loaded, kept.written = k.sets[0], k.sets[1], k.sets[2]
-    k.status[step] = new_price(
-        net, m, w, &k.memo, k.hash[step], key, k.key_length[step], count, &beside, layers, &kept,
-        k.layers, k.spare, &k.rows[step],
-    )
-    take_out_step(k, step)
+    entry = entry_of(&k.prices, k.asked[step])
+    if not entry.status:
+        beside.handed = k.handed[step]
+        beside.reserved = k.reserved[step] - beside.handed
+        put_step(kernel, scratch, step)
+        kept.on_chip, kept.loaded, kept.written = k.sets[0], k.sets[1], k.sets[2]
+        entry.status = 1 + price_beside(
+            &kernel.net, &kernel.machine, &scratch.work, layers, count, &beside, &kept if k.touches[step] else NULL,
+            k.layers, k.spare, &entry.row,
+        )
+    k.rows[step], k.status[step] = entry.row, <int32_t>(entry.status - 1)
     return OVERFLOW if k.status[step] == OVERFLOW else FITS
 
 
-cdef void put_step(Net* net, Keeping* k, i64 step) noexcept nogil:
+cdef void put_step(Kernel kernel, Scratch scratch, i64 step) noexcept nogil:
     """Where the tensors of a step lie, into the sets."""
+    cdef Keeping* k = scratch.keeping
     cdef Places* p = &k.places
     cdef i64 i, u, at
+    for i in range(3):
+        memset(k.sets[i], 0, (kernel.net.tensors // 64 + 1) * sizeof(u64))
     for i in range(k.member_start[step], k.member_start[step + 1]):
         u = k.members[i]
         if p.stay[p.start[u]] >= 0:
             put(k.sets[0], u)
-        if crosses_as_made(net, p, u):
+        if crosses_as_made(&kernel.net, p, u):
             put(k.sets[2], u)
     for i in range(k.input_start[step], k.input_start[step + 1], 2):
         u, at = k.inputs[i], k.inputs[i + 1]
@@ -174,14 +174,3 @@ cdef void put_step(Net* net, Keeping* k, i64 step) noexcept nogil:
             put(k.sets[0], u)
         if p.stay[at] < 0 or p.stays[p.stay[at]].start == step:
             put(k.sets[1], u)
-
-
-cdef void take_out_step(Keeping* k, i64 step) noexcept nogil:
-    """Empty the sets again."""
-    cdef i64 i
-    for i in range(k.member_start[step], k.member_start[step + 1]):
-        take_out(k.sets[0], k.members[i])
-        take_out(k.sets[2], k.members[i])
-    for i in range(k.input_start[step], k.input_start[step + 1], 2):
-        take_out(k.sets[0], k.inputs[i])
-        take_out(k.sets[1], k.inputs[i])

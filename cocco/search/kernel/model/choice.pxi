@@ -12,9 +12,7 @@ cdef struct Outputs:  # simulator.model.subgraph.tiles.Candidates
     i64 columns
 
 
-cdef int price(
-    Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row
-) noexcept nogil:
+cdef int price(Net* net, Machine* m, Work* w, const i64* layers, i64 count, Memory* memory, Row* row) noexcept nogil:
     """simulator.model.pricing.SubgraphModel.price: FITS with the row, or SHORT; OVERFLOW where 64 bits do not do."""
     return price_beside(net, m, w, layers, count, memory, NULL, NULL, NULL, row)
 
@@ -28,11 +26,11 @@ cdef int price_beside(
     cdef Best best
     cdef LoopLayer layer
     cdef LoopLayer* loops = NULL
-    cdef NestPrice* known = NULL
+    cdef Entry* known = NULL
     cdef int status
-    collect(net, w, layers, count)
+    collect(net, m, w, layers, count)
     if kept is not NULL:
-        keep_tensors(net, w, kept)
+        keep_tensors(w, kept)
     if (count > 1 or kept is not NULL or memory.elsewhere) and m.max_regions:
         if w.subgraph.tensor_count + memory.elsewhere > m.max_regions:
             return SHORT
@@ -41,10 +39,10 @@ cdef int price_beside(
     if m.has_loops:
         place = layers[0] if count == 1 else place_of_nest(net, layers, count, kept)
     if place >= 0 and count > 1:
-        known = known_nest(net, w, net.nests[place - net.count].alike, left, memory, kept)
-        if known is not NULL and known.status >= 0:
+        known = known_nest(w, net.nests[place - net.count].alike, memory, kept)
+        if known.status:
             row[0] = known.row
-            return <int>known.status
+            return <int>(known.status - 1)
     if place >= 0:
         loops = &net.loops[place]
         if kept is NULL and count > 1 and not has_room(m, &net.nests[place - net.count], left, memory.weights):
@@ -55,36 +53,26 @@ cdef int price_beside(
             if layer.stays.output and layer.epilogue.bits > layer.bits.output:  # what is stored has no room there
                 loops = NULL
         if count == 1:
-            return price_in_loops(net, m, w, loops, net.loop_cycles[place], memory, NULL, row, &best)
-    status = spread_all_rates(net, w)
+            return price_in_loops(w, loops, net.loop_cycles[place], memory, NULL, row, &best)
+    status = spread_all_rates(w)
     if status != FITS:
         return status
-    status = price_ways(net, m, w, left - memory.handed, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
+    status = price_ways(w, left - memory.handed, memory, loops, net.loop_cycles[place] if loops is not NULL else 0, row)
     if known is not NULL:
-        known.row, known.status = row[0], status
+        known.row, known.status = row[0], 1 + status
     return status
 
 
-cdef NestPrice* known_nest(Net* net, Work* w, i64 alike, i64 left, Memory* memory, Kept* kept) noexcept nogil:
-    """Where the price of such a nest is kept, with a status below 0 if it is not known; NULL where none is kept."""
-    cdef u64 signature = 0, h
+cdef Entry* known_nest(Work* w, i64 alike, Memory* memory, Kept* kept) noexcept nogil:
+    """Where the price of such a nest is, beside what is kept of its tensors."""
+    cdef Print key = print_of_memory(memory)
     cdef i64 u
-    cdef NestPrice* found
-    if kept is not NULL:
-        if w.subgraph.tensor_count > 20:
-            return NULL
-        signature = 1
-        for u in w.subgraph.tensors[:w.subgraph.tensor_count]:
-            signature = signature << 3 | has(kept.on_chip, u) << 2 | has(kept.loaded, u) << 1 | has(kept.written, u)
-    h = (<u64>alike * 0x9E3779B97F4A7C15ULL ^ <u64>left) * 0xD1342543DE82EF95ULL ^ signature
-    h = (h ^ <u64>memory.activations) * 0x9FB21C651E98DF25ULL ^ <u64>memory.weights ^ <u64>memory.handed << 20
-    h = (h ^ (h >> 32)) * 0x9E3779B97F4A7C15ULL
-    found = &w.known[(h >> 40) & (NEST_PRICES - 1)]
-    if (found.alike != alike or found.left != left or found.activations != memory.activations
-            or found.weights != memory.weights or found.kept != signature or found.handed != memory.handed):
-        found.alike, found.left, found.activations, found.weights = alike, left, memory.activations, memory.weights
-        found.kept, found.handed, found.status = signature, memory.handed, -1
-    return found
+    cdef u64 lies
+    key.first, key.second = mix(key.first + <u64>alike), mix(key.second ^ <u64>alike)
+    for u in w.subgraph.tensors[:0 if kept is NULL else w.subgraph.tensor_count]:
+        lies = 1 + has(kept.on_chip, u) + 2 * has(kept.loaded, u) + 4 * has(kept.written, u)
+        key.first, key.second = mix(key.first + lies), mix(key.second ^ lies)
+    return entry_of(&w.nests, key)
 
 
 cdef Nest* nest_of(Net* net, const i64* layers, i64 count) noexcept nogil:
@@ -163,12 +151,13 @@ cdef bint has_room(Machine* m, Nest* nest, i64 activations, i64 weights) noexcep
 
 
 cdef int price_in_loops(
-    Net* net, Machine* m, Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Choice* before, Row* row, Best* best
+    Work* w, LoopLayer* loops, i64 cycles, Memory* memory, Choice* before, Row* row, Best* best
 ) noexcept nogil:
     """SubgraphModel._in_loops in one of its ways; cycles: of the core that has most.
 
     before: what else was found, or NULL; SHORT also where that comes before all plans by metric, EMA and energy.
     """
+    cdef Machine* m = w.machine
     cdef Room room
     cdef LoopGoal goal
     cdef int status
@@ -184,8 +173,8 @@ cdef int price_in_loops(
         best.found, best.slots, best.ema, best.energy = 1, before.row.slots, before.row.ema, before.energy
     row.operations = row.operation_extra = 0
     for v in w.subgraph.layers[:w.subgraph.layer_count]:
-        row.operations += net.operations[v]
-        row.operation_extra += net.operation_extra[v]
+        row.operations += w.net.operations[v]
+        row.operation_extra += w.net.operation_extra[v]
     goal.operations = m.batch * row.operations
     status = cheapest_plan(loops, room, &goal, best)
     if status != FITS:
@@ -201,40 +190,38 @@ cdef int price_in_loops(
     return FITS
 
 
-cdef Outputs outputs_of(Net* net, Work* w) noexcept nogil:
+cdef Outputs outputs_of(Work* w) noexcept nogil:
     """The tallest and the widest of the outputs that no layer of the subgraph reads."""
     cdef Outputs last
     last.rows = last.columns = 0
     for v in w.subgraph.tensors[:w.subgraph.layer_count]:
         if not w.subgraph.reader_count[v]:
-            last.rows, last.columns = imax(last.rows, net.extent[0][v]), imax(last.columns, net.extent[1][v])
+            last.rows, last.columns = imax(last.rows, w.net.extent[0][v]), imax(last.columns, w.net.extent[1][v])
     return last
 
 
-cdef int hold_largest(
-    Net* net, Machine* m, Work* w, i64 room, i64 at_once, Memory* memory, Outputs* last, Choice* best
-) noexcept nogil:
+cdef int hold_largest(Work* w, i64 room, i64 at_once, Memory* memory, Outputs* last, Choice* best) noexcept nogil:
     """simulator.model.subgraph.tiles.Candidates.largest: the largest square that fits, and the tallest band above it."""
     cdef i64 i, area = 0, need, low, high, middle, rows
     cdef int status
-    for i in range(m.tile_count):
-        status = held_bytes(net, m, w, m.tiles[i], m.tiles[i], at_once, &need)
+    for i in range(w.machine.tile_count):
+        status = held_bytes(w, w.machine.tiles[i], w.machine.tiles[i], at_once, &need)
         if status != FITS:
             return status
         if need <= room:
-            area = imin(m.tiles[i], last.rows) * imin(m.tiles[i], last.columns)
-            offer_held(net, m, w, at_once, area, memory, best)
+            area = imin(w.machine.tiles[i], last.rows) * imin(w.machine.tiles[i], last.columns)
+            offer_held(w, at_once, area, memory, best)
             break
     # bands of equal height, by how many rows of tiles they make: those of more elements than the square
     low, high = 0, first_cut(last.rows, area // last.columns + 1) - 1  # positions of the tallest and of the lowest
     if high < 0:
         return FITS
-    status = held_bytes(net, m, w, band_rows(last.rows, high), last.columns, at_once, &need)
+    status = held_bytes(w, band_rows(last.rows, high), last.columns, at_once, &need)
     if status != FITS or need > room:
         return status
     while low < high:
         middle = (low + high) // 2
-        status = held_bytes(net, m, w, band_rows(last.rows, middle), last.columns, at_once, &need)
+        status = held_bytes(w, band_rows(last.rows, middle), last.columns, at_once, &need)
         if status != FITS:
             return status
         if need <= room:
@@ -242,10 +229,10 @@ cdef int hold_largest(
         else:
             low = middle + 1
     rows = band_rows(last.rows, high)
-    status = held_bytes(net, m, w, rows, last.columns, at_once, &need)
+    status = held_bytes(w, rows, last.columns, at_once, &need)
     if status != FITS:
         return status
-    offer_held(net, m, w, at_once, rows * last.columns, memory, best)
+    offer_held(w, at_once, rows * last.columns, memory, best)
     return FITS
 
 
@@ -269,26 +256,24 @@ cdef i64 first_cut(i64 extent, i64 least) noexcept nogil:
     return count
 
 
-cdef int held_bytes(Net* net, Machine* m, Work* w, i64 rows, i64 columns, i64 at_once, i64* need) noexcept nogil:
+cdef int held_bytes(Work* w, i64 rows, i64 columns, i64 at_once, i64* need) noexcept nogil:
     """SubgraphModel._need of so many samples; leaves the tiling and the regions in w."""
-    cdef int status = derive_tiling(net, m, w, rows, columns)
+    cdef int status = derive_tiling(w, rows, columns)
     if status == FITS:
-        need[0] = at_once * allocate_regions(net, w)
+        need[0] = at_once * allocate_regions(w)
     return status
 
 
-cdef void offer_held(
-    Net* net, Machine* m, Work* w, i64 at_once, i64 area, Memory* memory, Choice* best
-) noexcept nogil:
+cdef void offer_held(Work* w, i64 at_once, i64 area, Memory* memory, Choice* best) noexcept nogil:
     """SubgraphModel._held of the tiling and the regions in w: keep it where it is the cheapest so far."""
     cdef Moves moves
     cdef Row row
     cdef double energy
-    moves_of(net, m, w, at_once, &moves)
-    total_up(net, m, w, &moves, &row)
+    moves_of(w, at_once, &moves)
+    total_up(w, &moves, &row)
     energy = (
-        m.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
+        w.machine.dram * <double>row.ema + buffer_pj(&memory.activation_pj, row.global_buffer, row.global_written)
         + buffer_pj(&memory.weight_pj, row.weight_buffer, row.weight_written) + memory.static_pj * <double>row.slots
     )
-    energy += m.crossbar * <double>row.crossbar
-    offer_row(m, &row, energy + m.idle * <double>row.idle, area, best)
+    energy += w.machine.crossbar * <double>row.crossbar
+    offer_row(w.machine, &row, energy + w.machine.idle * <double>row.idle, area, best)

@@ -9,19 +9,20 @@ cdef struct Moves:  # of all samples and cores beside the DRAM side (simulator.m
     i64 cycles
 
 
-cdef inline i64 copied_again(Net* net, Work* w, i64 u, bint is_full) noexcept nogil:
+cdef inline i64 copied_again(Work* w, i64 u, bint is_full) noexcept nogil:
     """Bytes of a tensor that all row operations take out of SIDE."""
     cdef Region* region = &w.regions[u]
     if not region.side.rows:
         return 0
     return (
         rows_again(&w.subgraph, &w.tiling, u, region.main.rows, region.side.rows, is_full)
-        * net.extent[1][u] * net.row_bytes[u]
+        * w.net.extent[1][u] * w.net.row_bytes[u]
     )
 
 
-cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
+cdef void moved(Work* w, Moves* moves) noexcept nogil:
     """simulator.model.schemes.channels.dealt_moves, or traffic.buffer_bytes; weight_buffer_bytes: of one sample."""
+    cdef Net* net = w.net
     cdef Subgraph* s = &w.subgraph
     cdef Updates* rows = w.updates[0]
     cdef Updates* columns = w.updates[1]
@@ -45,32 +46,32 @@ cdef void moved(Net* net, Work* w, Moves* moves) noexcept nogil:
             total += met * (reader.heard if w.way == BY_CHANNELS else net.row_bytes[u])
             if w.way == BY_CHANNELS:
                 crossed += met * reader.passed
-        copied = copied_again(net, w, u, is_full)
+        copied = copied_again(w, u, is_full)
         total, written = total + 2 * copied, written + copied
     moves.buffered, moves.written = total, written
     moves.weights_read, moves.crossing = weight, crossed
 
 
-cdef void column_moves(Net* net, Machine* m, Work* w, bint is_full, Moves* moves) noexcept nogil:
+cdef void column_moves(Work* w, bint is_full, Moves* moves) noexcept nogil:
     """simulator.model.schemes.columns.column_moves of one sample; is_full: from takes_all."""
     cdef Subgraph* s = &w.subgraph
     cdef i64 u, core, down, copied, read = 0, written = 0, crossing = 0
     cdef bint rows_full = starts_full(s, &w.tiling, ROWS)
     fill_updates(s, &w.tiling, ROWS, rows_full, w.updates[0])
     for v in s.tensors[:s.layer_count]:
-        written += net.size_bytes[v]
+        written += w.net.size_bytes[v]
     for u in s.tensors[:s.tensor_count]:
         for reader in s.readers[u][:s.reader_count[u]]:
-            down = window_elements(net, ROWS, reader.layer, u, w.updates[0][reader.layer]) * net.row_bytes[u]
-            for core in range(m.bands):
+            down = window_elements(w.net, ROWS, reader.layer, u, w.updates[0][reader.layer]) * w.net.row_bytes[u]
+            for core in range(w.machine.bands):
                 sweep = sweep_of(s, &w.tiling, &w.bands, reader.layer, core, is_full)
                 if sweep.updates.times:
                     met = columns_met(s, &w.bands, reader.layer, u, core, sweep)
                     read, crossing = read + down * met.columns, crossing + down * met.crossing
-        copied = copied_again(net, w, u, rows_full)
+        copied = copied_again(w, u, rows_full)
         read, written = read + copied, written + copied
-    moves.buffered, moves.written = m.batch * (read + written), m.batch * written
-    moves.crossing = m.batch * crossing
+    moves.buffered, moves.written = w.machine.batch * (read + written), w.machine.batch * written
+    moves.crossing = w.machine.batch * crossing
 
 
 cdef inline i64 team_rounds(Machine* m, i64 team, i64 at_once) noexcept nogil:
@@ -78,13 +79,14 @@ cdef inline i64 team_rounds(Machine* m, i64 team, i64 at_once) noexcept nogil:
     return ceil_div(m.batch * (team + 1) // m.teams - m.batch * team // m.teams, at_once)
 
 
-cdef void pass_weights(Net* net, Machine* m, Work* w, bint is_full, i64 at_once, Moves* moves) noexcept nogil:
+cdef void pass_weights(Work* w, bint is_full, i64 at_once, Moves* moves) noexcept nogil:
     """simulator.model.schemes.columns.rotate and hold_all: what weights add to the moves."""
+    cdef Machine* m = w.machine
     cdef i64 v, place, team, core, times, again, end = 0, reads = 0, own = 0, rounds = 0, working = 0, here, size
     for team in range(m.teams):
         rounds += team_rounds(m, team, at_once)
     for v in w.subgraph.tensors[:w.subgraph.layer_count]:
-        size = net.weight_bytes[v]
+        size = w.net.weight_bytes[v]
         end += size
         here = 0
         for place in range(m.bands):
@@ -120,16 +122,16 @@ cdef i64 cycles_of_columns(Net* net, Machine* m, i64 v, i64 columns) noexcept no
     return found
 
 
-cdef void total_up(Net* net, Machine* m, Work* w, Moves* moves, Row* row) noexcept nogil:
+cdef void total_up(Work* w, Moves* moves, Row* row) noexcept nogil:
     """simulator.model.pricing.SubgraphModel._held and simulator.model.cost.total of one subgraph."""
-    cdef i64 inputs = m.batch * w.inputs, outputs = m.batch * w.outputs, operations = 0, extra = 0
+    cdef i64 inputs = w.machine.batch * w.inputs, outputs = w.machine.batch * w.outputs, operations = 0, extra = 0
     for v in w.subgraph.tensors[:w.subgraph.layer_count]:
-        operations += net.operations[v]
-        extra += net.operation_extra[v]
+        operations += w.net.operations[v]
+        extra += w.net.operation_extra[v]
     row.ema = w.weights + inputs + outputs
     row.global_buffer = inputs + outputs + moves.buffered
     row.weight_buffer = moves.weights_written + moves.weights_read
     row.crossbar = moves.crossing
-    row.operations, row.operation_extra = m.batch * operations, m.batch * extra
-    take_time(m, moves.cycles, row)
+    row.operations, row.operation_extra = w.machine.batch * operations, w.machine.batch * extra
+    take_time(w.machine, moves.cycles, row)
     row.global_written, row.weight_written = inputs + moves.written, moves.weights_written

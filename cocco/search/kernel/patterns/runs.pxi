@@ -36,17 +36,13 @@ cdef void* grown(void* at, i64 count, i64 size) except NULL:
 
 cdef i64 row_number(Sets* sets, const u64* members, i64 words) except -1:
     """The number of a set, which is added if it is new."""
-    cdef i64 found = find_set(sets, members, words)
-    if found >= 0:
-        return found
     if sets.count == sets.room:
         sets.room = 2 * sets.room + 256
         sets.members = <u64*>grown(sets.members, sets.room * words, sizeof(u64))
     if 2 * sets.count >= sets.index_size:
         sets.index = <i64*>grown(sets.index, 4 * sets.index_size, sizeof(i64))
         index_again(sets, words, 4 * sets.index_size)
-    add_set(sets, members, words)
-    return sets.count - 1
+    return add_set(sets, members, words)
 
 
 cdef double* answer_of(Answers* answers, const u64* key, i64 words) except NULL:
@@ -234,5 +230,5 @@ cdef double price_of(PatternWays s, PatternRun run, u64* asked, i64 bytes_kept) 
     )
     found[0] = INFINITY
     if status == FITS:
-        found[0] = row_cost(&s.kept_prices.kernel.goal, &s.kept_prices.kernel.machine, &row, 0)
+        found[0] = row_cost(s.kept_prices.kernel, &s.kept_prices.memory, &row, 0)
     return found[0]

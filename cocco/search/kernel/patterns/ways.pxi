@@ -29,14 +29,14 @@ cdef struct PatternChosen:  # of the first tensors of a step
     i64 at      # the choice of the next one
 
 
-cdef class PatternWays:
-    """The problem of a pattern (kept_patterns.Small), which says what may run next; sets are rows of words."""
+cdef class PatternWays(WordRows):
+    """The problem of a pattern (kept_patterns.Small), which says what may run next."""
 
     cdef KeptPrices kept_prices
     cdef object small, budget
-    cdef list arrays, downsets
+    cdef list downsets
     cdef dict run_numbers, seen_numbers
-    cdef i64 words, count, room, steps, most, next_look, price_steps, now, now_downset, stack_count, stack_room, way_count
+    cdef i64 count, room, steps, most, next_look, price_steps, now, now_downset, stack_count, stack_room, way_count
     cdef i64 loose_room, way_room, state_room, after_room, loose_count, late_count
     cdef bint has_inside
     cdef Sets states        # executed, kept unwritten, kept and written
@@ -108,22 +108,6 @@ cdef class PatternWays:
         free(self.prices.values)
         free(self.after)
         free(self.paid)
-
-    cdef void* held(self, values, kind) except NULL:
-        array = np.append(np.asarray(values, dtype=kind), np.zeros(1, dtype=kind))
-        self.arrays.append(array)
-        return <void*><size_t>array.ctypes.data
-
-    cdef u64* rows_of(self, sets) except NULL:
-        return <u64*>self.held(rows_of_sets(sets, self.words), np.uint64)
-
-    cdef object integer(self, const u64* members):
-        cdef i64 i
-        whole = 0
-        for i in range(self.words):
-            if members[i]:
-                whole |= int(members[i]) << (64 * i)
-        return whole
 
     cdef object integer_of(self, PatternRun run, u64 found):
         cdef i64 i

@@ -59,7 +59,7 @@ def test_it_starts_from_the_best_of_the_given_partitions():
 def test_temperature_falls_in_equal_ratios():
     """From 1 to 1/16: a half of the way is 1/4."""
     cooling = Cooling(1.0, 1 / 16)
-    assert [cooling.at(share) for share in (0, 0.5, 1)] == [1.0, 0.25, 1 / 16]
+    assert cooling.over(range(3), 2) == [1.0, 0.25, 1 / 16]
 
 
 @pytest.mark.parametrize(("first", "last"), [(0.1, 0.2), (0.1, 0.0), (float("inf"), 1.0), (float("nan"), 0.1)])

@@ -11,10 +11,10 @@ import cocco
 import workloads
 from cocco.bounds.cheapest import keep_question
 from cocco.problem.problem import on_hardware
-from cocco.search.exact.exact import exact_plan
 from simulator import Accelerator, KiB, Partition, evaluate
 from simulator.execution import verify
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_questions import random_question
 from tests.helpers.parts import few_seeds
 from tests.helpers.random_graphs import random_network

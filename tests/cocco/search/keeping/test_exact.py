@@ -7,10 +7,10 @@ import math
 import pytest
 
 from cocco.effort.budgets import LOOK_STEPS, PRICE_STEPS
-from cocco.search.exact.exact import exact_plan
 from cocco.search.exact.question import KeepQuestion, KeptStep
 from simulator import Partition
 from tests.helpers.every_kept_plan import cheapest, cost_of_plan
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_questions import random_question
 from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.search_graphs import chain, diamond

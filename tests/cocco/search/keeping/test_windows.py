@@ -9,7 +9,7 @@ from itertools import islice
 import pytest
 
 from cocco.candidates.stream import Stream
-from cocco.search.exact.exact import exact_plan, exact_way
+from cocco.search.exact.exact import exact_way
 from cocco.search.exact.moves import Memo
 from cocco.search.exact.neighbourhood import STALE, Neighbourhood
 from cocco.search.exact.orders import several_orders
@@ -17,6 +17,7 @@ from cocco.search.exact.route import Pricing, Route, route_of
 from cocco.search.exact.window import FOUND, Limits, all_of
 from simulator import Partition
 from tests.helpers.every_kept_plan import all_orders, all_spans, cheapest, cost_of_plan
+from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_questions import random_question
 from tests.helpers.parts import few_seeds
 
