@@ -107,6 +107,17 @@ def test_causal_padding_is_that_of_the_window(between):
     assert network.layers[1].padding == (2, 0, 0, 0) and network.layers[1].height == 32
 
 
+def test_a_causal_network_reads_its_input_as_its_windows_do():
+    """Two blocks of a temporal network, which pad what they read and add it: no map changes how it lies."""
+
+    def blocks(self, x):
+        x = x + self.a(functional.pad(x, (2, 0))).relu()
+        return x + self.b(functional.pad(x, (4, 0))).relu()
+
+    module = {"a": nn.Conv1d(4, 4, 3), "b": nn.Conv1d(4, 4, 3, dilation=2)}
+    assert ops(read(blocks, torch.zeros(1, 4, 32), **module)) == ["conv", "add", "conv", "add"]
+
+
 def test_padding_of_a_map_of_one_row_and_of_a_transposed_map():
     """[1, C, 1, W] padded above; a map padded along its rows, then read the other way round: moved once."""
     network = read(

@@ -501,3 +501,11 @@ def test_boxes_of_a_map_are_sampled_by_one_layer(tmp_path):
     network = workloads.load(g.save(tmp_path, g.node("Gemm", g.node("Flatten", made), g.weight(392, 10))))
     assert [(layer.op, layer.inputs[:2]) for layer in network.layers][0] == ("rearrange", ("x", "boxes"))
     assert network.macs == 100 * 3920 and [layer.op for layer in network.layers] == ["rearrange", "fc"]
+
+
+def test_an_input_lies_as_what_reads_it_behind_its_padding(tmp_path):
+    g = Graph()
+    x = g.input("x", 1, 4, 32)
+    padded = g.node("Pad", x, g.numbers(0, 0, 2, 0, 0, 0))
+    found = layers(tmp_path, g, g.node("Add", x, g.node("Conv", padded, g.weight(4, 4, 3))))
+    assert [layer.op for layer in found.values()] == ["conv", "add"]

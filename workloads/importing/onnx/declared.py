@@ -31,6 +31,12 @@ def readers_of(nodes: Iterable[Any]) -> dict[str, list[tuple[Any, int]]]:
     return found
 
 
+def first_reader(name: str, readers: Readers) -> tuple[Any, int] | None:
+    """Return the node that reads a value first, and as which input; of padding, that of what is padded."""
+    found = next(iter(readers.get(name, [])), None)
+    return first_reader(found[0].output[0], readers) if found and found[0].op_type == "Pad" else found
+
+
 def is_cache(name: str, rank: int, readers: Readers) -> bool:
     """Whether new rows are put below those of an input [1, heads, rows, features], and products read all of them."""
     for node, position in readers.get(name, []):

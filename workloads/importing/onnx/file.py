@@ -24,6 +24,7 @@ from workloads.importing.onnx.declared import (
     STORED_TYPES,
     TYPES,
     declared,
+    first_reader,
     is_cache,
     lie,
     readers_of,
@@ -187,7 +188,7 @@ class _Reader:
             elif is_cache(info.name, len(shape), readers):
                 self._define(info.name, self.sketch.cache(info.name, shape, 2))
             else:
-                rows, columns = lie(shape, next(iter(readers.get(info.name, [])), None))
+                rows, columns = lie(shape, first_reader(info.name, readers))
                 self._define(info.name, self.sketch.input(info.name, shape, rows, columns))
 
     def _parameters(self) -> set[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
 
@@ -27,7 +27,7 @@ def exported(module: Any, example_inputs: Any, title: str) -> tuple[Any, str]:
     reason, ways = "", (nullcontext, _as_it_runs, _with_numbers)
     try:
         for way in ways:
-            with torch.no_grad(), without_fast_paths(), _without_stack_traces():
+            with torch.no_grad(), without_fast_paths(), _without_spare_work():
                 try:
                     with way():
                         program = torch.export.export(module.eval(), arguments, keywords, strict=False)
@@ -87,19 +87,23 @@ def without_fast_paths() -> Iterator[None]:
 
 
 @contextmanager
-def _without_stack_traces() -> Iterator[None]:
-    """Keep torch, where its version can, from noting the lines of Python behind each node: a third of the time."""
+def _without_spare_work() -> Iterator[None]:
+    """Keep torch, where its version can, from what nobody reads here: a good third of the time of a trace.
+
+    The lines of Python behind each node, the code of graphs that are not run, and strides.
+    """
     import torch
+    from torch.fx.experimental import proxy_tensor
 
     config: Any = getattr(torch.fx, "config", None)
-    were_left_out = getattr(config, "do_not_emit_stack_traces", True)
-    try:
-        if not were_left_out:
-            config.do_not_emit_stack_traces = True
+    lazy: Any = getattr(getattr(torch.fx, "_lazy_graph_module", None), "_use_lazy_graph_module", nullcontext)
+    with ExitStack() as stack:
+        if hasattr(config, "do_not_emit_stack_traces"):
+            stack.enter_context(patch.object(config, "do_not_emit_stack_traces", True))
+        if hasattr(proxy_tensor, "_extract_tensor_metadata"):
+            stack.enter_context(patch.object(proxy_tensor, "_extract_tensor_metadata", lambda *_: None))
+        stack.enter_context(lazy(True))
         yield
-    finally:
-        if not were_left_out:
-            config.do_not_emit_stack_traces = False
 
 
 def arguments_of(example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -57,8 +57,7 @@ def _given(sketch: Sketch, node: Any, tensor: Any, shape: tuple[int, ...]) -> Va
     if not tensor.dtype.is_floating_point or len(shape) < 2:
         sketch.sizes[node.name] = tensor.numel()
         return Value(constant(shape).shape, is_given=True, origins=frozenset([node.name]), name=node.name)
-    readers = [str(user.target) for user in node.users]
-    slides = any(word in reader for reader in readers for word in ("conv", "pool", "batch_norm"))
+    slides = _slides(node)
     if shape[0] != 1:
         if len(shape) == 3 and shape[1] == 1 and not slides:  # sequence first
             return sketch.input(node.name, shape, [0])
@@ -106,18 +105,27 @@ def _patches(node: Any) -> tuple[list[int], int]:
     return list(range(5)), 1
 
 
-#: operators that hand elements on as they are, and those that multiply two maps
+#: operators that hand elements on as they are, those that multiply two maps, and what stands before a window
 MOVING = frozenset(
     "cat expand unsqueeze squeeze view reshape _unsafe_view clone contiguous transpose permute to _to_copy alias "
     "detach repeat_interleave index_copy copy slice lift_fresh_copy".split()
 )
 MULTIPLYING = frozenset("scaled_dot_product_attention matmul bmm baddbmm".split())
+PADDING = frozenset("pad constant_pad_nd to _to_copy dropout".split())
 
 
 def _readers(node: Any) -> list[tuple[str, Any]]:
     """The operators that read a node, with their nodes."""
     found = [(operator_name(user.target), user) for user in node.users if hasattr(user.target, "_schema")]
     return [(op, user) for op, user in found if not op.startswith("_assert")]
+
+
+def _slides(node: Any) -> bool:
+    """Whether windows slide over an array, as it is or with padding around it."""
+    return any(
+        any(word in op for word in ("conv", "pool", "batch_norm")) or (op in PADDING and _slides(user))
+        for op, user in _readers(node)
+    )
 
 
 def _is_attended(node: Any) -> bool:
