@@ -48,12 +48,13 @@ def is_made(name: str) -> bool:
 def make(name: str, words: Sequence[str], folder: Path) -> int:
     """Run a script in full, and return its exit code; where it is 0, its table is the reference now.
 
-    The plans that it finds are left beside it, and it starts from none of them.
+    All scripts have one folder, so what two of them ask is computed once. The plans that they find are left beside it,
+    and none starts from them.
     """
     os.environ[searches.LEFT] = str(folder / "plans")
-    code = command.main(_experiment(words[0]), [*words[1:], "-o", str(folder / name)])
+    code = command.main(_experiment(words[0]), [*words[1:], "-o", str(folder / "tables")])
     if code == 0:
-        shutil.copyfile(folder / name / f"{words[0]}.csv", REFERENCE / f"{name}.csv")
+        shutil.copyfile(folder / "tables" / f"{words[0]}.csv", REFERENCE / f"{name}.csv")
         made = read_mapping(MADE) if MADE.exists() else {}
         made[name] = {"command": f"python -m experiments.{' '.join(words)}", "code": made_by()["code"]}
         write_atomic(MADE, json.dumps(dict(sorted(made.items())), indent=1) + "\n")
