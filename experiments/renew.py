@@ -1,10 +1,10 @@
 """Make every table of experiments/reference anew by one command, and the pages with them.
 
-`python -m experiments.renew [--tables TABLE ...] [-o FOLDER]` runs the scripts in full, the quickest first, writes
-their tables, and notes in experiments/reference/made.json which code made them. Then the rows that are to show the
-least known go through the bank (experiments/least_known.py), the pages and their pictures are written, and rows that
-others beat are named (cross_check.py). A table that this code made already is not made again, and a script that was
-killed goes on where it was.
+`python -m experiments.renew [--tables TABLE ...] [--workers N] [-o FOLDER]` runs the scripts in full, the quickest
+first, writes their tables, and notes in experiments/reference/made.json which code made them. Then the rows that are to
+show the least known go through the bank (experiments/least_known.py), the pages and their pictures are written, and
+rows that others beat are named (cross_check.py). A table that this code made already is not made again, and a script
+that was killed goes on where it was.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from cocco.candidates.code import made_by
+from cocco.cli.options import values
 from experiments import cross_check, least_known, pages
 from experiments.common import command, searches
 from workloads.files import read_mapping, write_atomic
@@ -45,14 +46,15 @@ def is_made(name: str) -> bool:
     return MADE.exists() and read_mapping(MADE).get(name, {}).get("code") == made_by()["code"]
 
 
-def make(name: str, words: Sequence[str], folder: Path) -> int:
+def make(name: str, words: Sequence[str], folder: Path, workers: int) -> int:
     """Run a script in full, and return its exit code; where it is 0, its table is the reference now.
 
     All scripts have one folder, so what two of them ask is computed once. The plans that they find are left beside it,
     and none starts from them.
     """
     os.environ[searches.LEFT] = str(folder / "plans")
-    code = command.main(_experiment(words[0]), [*words[1:], "-o", str(folder / "tables")])
+    own = ["--workers", str(workers), "-o", str(folder / "tables")]
+    code = command.main(_experiment(words[0]), [*words[1:], *own])
     if code == 0:
         shutil.copyfile(folder / "tables" / f"{words[0]}.csv", REFERENCE / f"{name}.csv")
         made = read_mapping(MADE) if MADE.exists() else {}
@@ -66,11 +68,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m experiments.renew", description=str(__doc__).splitlines()[0])
     parser.add_argument("--tables", nargs="+", choices=[*scripts()], metavar="TABLE", help="only these; default: all")
     parser.add_argument("-o", "--output", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+    parser.add_argument("--workers", type=values.count, default=1, metavar="N", help="processes; default 1")
     options = parser.parse_args(arguments)
     folder = options.output / made_by()["code"]
     for name, words in scripts().items():
         if name in (options.tables or [name]) and not is_made(name):
-            code = make(name, words, folder)
+            code = make(name, words, folder, options.workers)
             if code:
                 return code
     for line in least_known.lower(folder / "plans"):

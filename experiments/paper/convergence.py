@@ -130,7 +130,7 @@ EXPERIMENT = Experiment(
     "How many samples does each method need (Figure 12)?",
     rows,
     plot,
-    Seconds(quick=10, full=350),
+    Seconds(quick=10, full=560),
     full={"networks": NETWORKS, "samples": searches.SAMPLES, "seeds": SEEDS},
     quick={"networks": NETWORKS[:1], "samples": 10_000, "seeds": 2},
     axes=("alphas", "cores", "batch", "buffers", "hardware", "metric", "range"),
