@@ -27,7 +27,9 @@ from workloads.files import read_mapping, write_atomic
 
 REFERENCE = least_known.FOLDER
 MADE = REFERENCE / "made.json"  #: which code made which table, and the command
-AIMED = {"convergence_separate": ("convergence", "--buffers", "separate")}  #: tables of scripts that have another name
+AIMED = {
+    "convergence_separate": ("convergence", "--networks", *searches.FOUR[:3], "--buffers", "separate"),
+}  #: tables of scripts that have another name
 
 
 def scripts() -> dict[str, tuple[str, ...]]:
