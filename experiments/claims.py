@@ -15,7 +15,7 @@ import pandas
 from experiments.common.drawing import title
 from experiments.common.published import HEADLINE
 from experiments.paper.related.schedules import BASELINES
-from experiments.tables import FIXED, markdown, reference
+from experiments.tables import markdown, reference
 
 OURS = "Cocco"  #: of which "Cocco (paper)" and "Cocco (paper, 500)" are the paper's algorithm
 COLUMNS = [f"{order}_{method}_bytes" for order, method in BASELINES]
@@ -73,33 +73,6 @@ def agreement() -> dict[str, int]:
     return {
         "cells": len(pairs), "ours": int((pairs["ours"] < 0).sum()), "known": len(known), "same": int(same.sum()),
     }  # fmt: skip
-
-
-def separate_seeds() -> str:
-    """Return Table 1 over seeds."""
-    return seeds("separate")
-
-
-def shared_seeds() -> str:
-    """Return Table 2 over seeds."""
-    return seeds("shared")
-
-
-def seeds(buffers: str) -> str:
-    """A table over seeds: what each method found itself, cost above the best known, median (least to most)."""
-    table = reference(f"coexploration_{buffers}_seeds")
-    chosen = table[~table["method"].str.startswith(FIXED)]
-    best = chosen.groupby("network")["cost"].min()
-    names = [str(name) for name in chosen["network"].unique()]
-    rows = []
-    for method, part in chosen.groupby("method", sort=False):
-        found = part.groupby("network")["found_cost"]
-        rows.append([str(method), *(_spread(found.get_group(name) / best[name] - 1) for name in names)])
-    return markdown(["", *map(title, names)], rows)
-
-
-def _spread(over: pandas.Series[float]) -> str:
-    return f"{100 * over.median():.2f} ({100 * over.min():.2f} to {100 * over.max():.2f}) %"
 
 
 def baselines() -> str:
@@ -197,7 +170,7 @@ def _beside(share: float) -> str:
 
 
 PAGES: dict[str, tuple[Callable[[], str], ...]] = {
-    "experiments.md": (headline, shared_or_separate, separate_seeds, shared_seeds, production),
+    "experiments.md": (headline, shared_or_separate, production),
     "scheduling.md": (searched_networks, baselines, policies),
 }  #: what each page shows
 

@@ -26,8 +26,6 @@ Goal = Literal["cost", "energy_pj", "ema_bytes"]
 METHODS = {
     "coexploration_separate": "a row shows what one method finds with its samples, or on the paper's hardware",
     "coexploration_shared": "a row shows what one method finds with its samples",
-    "coexploration_separate_seeds": "a row shows what one method finds from one seed",
-    "coexploration_shared_seeds": "a row shows what one method finds from one seed",
     "partition_quality": "a row shows what one method finds",
     "pareto": "a front shows what one run finds",
     "sensitivity": "a row is compared with rows of the same search under other constants",
@@ -129,10 +127,9 @@ def beaten() -> list[Beaten]:
 
 def all_rows() -> Iterator[Row]:
     """Yield what every table says of plans in memories of the paper's machine."""
-    for table in ("coexploration_separate", "coexploration_shared"):
-        for name in (table, f"{table}_seeds"):
-            for each in _records(name):
-                yield _row(name, each, PAPER, "cost", ALPHA)
+    for name in ("coexploration_separate", "coexploration_shared"):
+        for each in _records(name):
+            yield _row(name, each, PAPER, "cost", ALPHA)
     for name in ("alpha_sweep", "cores_batch", "core_schemes"):
         for each in _records(name):
             energy = each["energy_pj"] if "energy_pj" in each else (each["cost"] - each["shared_kb"] * KiB) / ALPHA

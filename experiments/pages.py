@@ -19,6 +19,7 @@ from experiments import allocation_tables, chip_tables, claims, language_tables,
 from workloads.files import write_atomic
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+PICTURES = DOCS / "pictures"
 #: what each page shows, but for tables whose plans are executed
 PAGES: tuple[tuple[str, tuple[Callable[[], str], ...]], ...] = (
     ("experiments.md", tables.TABLES),
@@ -68,9 +69,17 @@ def written(docs: Path = DOCS) -> Iterator[tuple[Path, str, str]]:
         yield docs / page, (docs / page).read_text(encoding="utf-8"), text
 
 
+def write() -> Iterator[Path]:
+    """Write the pages that change, and yield their paths."""
+    for path, before, now in written():
+        if now != before:
+            write_atomic(path, now)
+            yield path
+
+
 def draw(name: str) -> Path:
     """Draw the picture of a reference table, and return its path."""
-    path = DOCS / "pictures" / f"{name}.png"
+    path = PICTURES / f"{name}.png"
     experiment = importlib.import_module(f"experiments.{name}").EXPERIMENT
     write_picture(path, partial(experiment.picture, tables.reference(name)), name)
     return path
@@ -80,9 +89,5 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(prog="python -m experiments.pages", description=str(__doc__).splitlines()[0])
     parser.add_argument("--pictures", nargs="+", default=(), metavar="TABLE", help="draw these, such as alpha_sweep")
     names = parser.parse_args().pictures
-    for path, before, now in written():
-        if now != before:
-            write_atomic(path, now)
-            sys.stdout.write(f"{path}\n")
-    for name in names:
-        sys.stdout.write(f"{draw(name)}\n")
+    for path in (*write(), *map(draw, names)):
+        sys.stdout.write(f"{path}\n")

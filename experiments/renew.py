@@ -1,137 +1,90 @@
-"""Make rows of the reference tables anew through the bank: what is known of any question may be the answer of another.
+"""Make every table of experiments/reference anew by one command, and the pages with them.
 
-`python -m experiments.renew [--networks NETWORK ...] [--tables TABLE ...] [--samples N]` asks the question of each row
-that is to show the least known and is not proved (experiments/cross_check.py): a small search that starts from the
-plans in experiments/reference/plans and leaves its answer there. Where that is lower than what the row says, it is
-written into the row; `python -m experiments.pages` then writes the tables of the pages.
+`python -m experiments.renew [--tables TABLE ...] [--workers N] [-o FOLDER]` runs the scripts in full, the quickest
+first, writes their tables, and notes in experiments/reference/made.json which code made them. Then the rows that are to
+show the least known go through the bank (experiments/least_known.py), the pages and their pictures are written, and
+rows that others beat are named (cross_check.py). A table that this code made already is not made again, and a script
+that was killed goes on where it was.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
-import io
+import importlib
+import json
+import os
+import shutil
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from importlib import resources
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-import cocco
-import workloads
+from cocco.candidates.code import made_by
 from cocco.cli.options import values
-from cocco.exploration.answers.result import Result
-from cocco.problem.names import Metric
-from experiments.cross_check import AUTO, PAPER, Row, all_rows
-from experiments.paper.cores_batch import CYCLES_PER_MS
-from simulator.accelerator import Accelerator
-from simulator.technology import KiB
-from workloads.files import write_atomic
+from experiments import cross_check, least_known, pages
+from experiments.common import command, searches
+from workloads.files import read_mapping, write_atomic
 
-SAMPLES = 600  #: of each search: six plans of the bank, and what is found near them; our choice
-FOLDER = Path(str(resources.files("experiments"))) / "reference"
-PLANS = FOLDER / "plans"  #: the repository's bank
+REFERENCE = least_known.FOLDER
+MADE = REFERENCE / "made.json"  #: which code made which table, and the command
+AIMED = {
+    "convergence_separate": ("convergence", "--networks", *searches.FOUR[:3], "--buffers", "separate"),
+}  #: tables of scripts that have another name
 
 
-def renew(networks: Sequence[str], tables: Sequence[str], samples: int) -> Iterator[str]:
-    """Write what is lower into the tables, and yield a line for each row that changed."""
-    bank = cocco.Bank(PLANS)
-    for row in all_rows():
-        if not row.is_best or row.is_proved or networks and row.network not in networks:
-            continue
-        if tables and row.table not in tables:
-            continue
-        found = _asked(row, samples, bank)
-        value = found.evaluation.ema_bytes if row.goal == "ema_bytes" else found.cost
-        if found.plans and value < row.value:
-            yield _write(row, value, _answer(row, found), found.lower_bound)
+def scripts() -> dict[str, tuple[str, ...]]:
+    """Return what makes each reference table, a script and its options, the quickest first."""
+    found = {path.stem: (path.stem,) for path in sorted(REFERENCE.glob("*.csv"))} | AIMED
+    seconds = {name: _experiment(words[0]).seconds.full for name, words in found.items()}
+    return {name: found[name] for name in sorted(found, key=lambda name: seconds[name])}
 
 
-def _asked(row: Row, samples: int, bank: cocco.Bank) -> Result:
-    """Return the answer of a small search for the question of a row."""
-    network = workloads.load(row.network)
-    machine: dict[str, Any] = {
-        "cores": row.cores,
-        "batch": row.batch,
-        "plans": "paper" if row.plans == PAPER else "all",
-    }
-    asked: dict[str, Any] = {
-        "keep": "auto" if row.plans == AUTO else "none", "method": "ga", "samples": samples, "bank": bank,
-    }  # fmt: skip
-    if row.goal == "cost":
-        assert row.alpha is not None
-        return cocco.explore(network, space=cocco.SharedBuffer(), alpha=row.alpha, ranges=False, **machine, **asked)
-    (size,) = row.buffers
-    metric = cast(Metric, row.goal.partition("_")[0])
-    return cocco.partition(network, Accelerator(shared_buffer=size, **machine), metric=metric, **asked)
+def _experiment(name: str) -> Any:
+    return importlib.import_module(f"experiments.{name}").EXPERIMENT
 
 
-def _write(row: Row, value: float, answer: Mapping[str, object], bound: float | None = None) -> str:
-    """Write an answer into its row, and say so; what is not part of the answer stays as it is, to the byte."""
-    path = FOLDER / f"{row.table}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        heads, *rows = csv.reader(file)
-    line = dict(zip(heads, rows[row.place]))
-    line |= {name: _text(each) for name, each in answer.items() if name in line}
-    bounds = [each for each in (row.bound, bound) if each is not None]
-    gap = max(0.0, (value - max(bounds)) / value) if bounds else None
-    line |= {name: _text(gap) for name in row.gap_columns if name in line and gap is not None}
-    for name in heads:
-        if f"{name}_difference" in line and line[f"paper_{name}"]:
-            line[f"{name}_difference"] = _text(float(line[name]) / float(line[f"paper_{name}"]) - 1)
-    rows[row.place] = list(line.values())
-    if "energy_share" in heads:
-        _share_again(heads, rows)
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([heads, *rows])
-    write_atomic(path, out.getvalue())
-    return f"{row}, {row.goal}: {row.value:,.0f} -> {value:,.0f}"
+def is_made(name: str) -> bool:
+    """Whether this code made a table."""
+    return MADE.exists() and read_mapping(MADE).get(name, {}).get("code") == made_by()["code"]
 
 
-def _answer(row: Row, found: Result) -> dict[str, object]:
-    """Return the columns that an answer of this row has, in whichever table."""
-    evaluation, size = found.evaluation, found.accelerator.buffer_bytes // KiB
-    if row.goal == "ema_bytes":
-        return {row.column: evaluation.ema_bytes, row.column.replace("_bytes", "_subgraphs"): len(found.plan)}
-    energy: dict[str, object] = {"energy_pj": evaluation.energy_pj, "kept_tensors": len(found.plan.keep)}
-    if row.goal == "energy_pj":
-        return energy
-    more = {"verified": _is_verified(found)} if row.table == "kept_tensors" else {}
-    return energy | more | {
-        "cost": found.cost, "ema_bytes": evaluation.ema_bytes, "energy_mj": evaluation.energy_pj * 1e-9,
-        "latency_ms": evaluation.latency_cycles / CYCLES_PER_MS, "shared_kb": size, "kilobytes": size,
-    }  # fmt: skip
+def make(name: str, words: Sequence[str], folder: Path, workers: int) -> int:
+    """Run a script in full, and return its exit code; where it is 0, its table is the reference now.
+
+    All scripts have one folder, so what two of them ask is computed once. The plans that they find are left beside it,
+    and none starts from them.
+    """
+    os.environ[searches.LEFT] = str(folder / "plans")
+    own = ["--workers", str(workers), "-o", str(folder / "tables")]
+    code = command.main(_experiment(words[0]), [*words[1:], *own])
+    if code == 0:
+        shutil.copyfile(folder / "tables" / f"{words[0]}.csv", REFERENCE / f"{name}.csv")
+        made = read_mapping(MADE) if MADE.exists() else {}
+        made[name] = {"command": f"python -m experiments.{' '.join(words)}", "code": made_by()["code"]}
+        write_atomic(MADE, json.dumps(dict(sorted(made.items())), indent=1) + "\n")
+    return code
 
 
-def _is_verified(found: Result) -> bool:
-    from simulator.execution import verify
-
-    assert found.evaluation.source is not None
-    return bool(verify(found.evaluation.source[0], found.plan, found.accelerator).verified)
-
-
-def _share_again(heads: Sequence[str], rows: list[list[str]]) -> None:
-    """Set the energies over those of the first alpha of each network."""
-    network, energy, share = map(heads.index, ("network", "energy_pj", "energy_share"))
-    first: dict[str, float] = {}
-    for row in rows:
-        row[share] = _text(float(row[energy]) / first.setdefault(row[network], float(row[energy])))
-
-
-def _text(value: object) -> str:
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def main() -> int:
-    """Run the command line."""
-    parser = argparse.ArgumentParser(prog="python -m experiments.renew", description=__doc__.splitlines()[0])
-    parser.add_argument("--networks", nargs="+", default=(), metavar="NETWORK", help="default: all")
-    parser.add_argument("--tables", nargs="+", default=(), metavar="TABLE", help="default: all")
-    parser.add_argument("--samples", type=values.count, default=SAMPLES, metavar="N", help=f"default {SAMPLES}")
-    options = parser.parse_args()
-    for line in renew(options.networks, options.tables, options.samples):
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line: 0 where all is made and no row is beaten, 1 where one is, else the code of a script."""
+    parser = argparse.ArgumentParser(prog="python -m experiments.renew", description=str(__doc__).splitlines()[0])
+    parser.add_argument("--tables", nargs="+", choices=[*scripts()], metavar="TABLE", help="only these; default: all")
+    parser.add_argument("-o", "--output", type=Path, default=Path("results"), metavar="DIR", help="default: results")
+    parser.add_argument("--workers", type=values.count, default=1, metavar="N", help="processes; default 1")
+    options = parser.parse_args(arguments)
+    folder = options.output / made_by()["code"]
+    for name, words in scripts().items():
+        if name in (options.tables or [name]) and not is_made(name):
+            code = make(name, words, folder, options.workers)
+            if code:
+                return code
+    for line in least_known.lower(folder / "plans"):
         print(line, flush=True)
-    return 0
+    pictures = [name for name in scripts() if (pages.PICTURES / f"{name}.png").exists()]
+    for path in (*pages.write(), *map(pages.draw, pictures)):
+        print(path, flush=True)
+    print(cross_check.shown())
+    return 1 if cross_check.beaten() else 0
 
 
 if __name__ == "__main__":

@@ -76,9 +76,9 @@ def coexploration(kind: str) -> str:
     return markdown(["", *(TITLES[name] for name in _networks(table))], rows)
 
 
-def convergence() -> str:
+def convergence(name: str = "convergence") -> str:
     """Figure 12: cost above the best known at the end; samples until within 1 %, medians over the seeds."""
-    table = reference("convergence")
+    table = reference(name)
     rows = []
     for method in table["method"].unique():
         row = [method]
@@ -154,6 +154,7 @@ TABLES: tuple[Callable[[], str], ...] = (
     lambda: coexploration("separate"),
     lambda: coexploration("shared"),
     convergence,
+    lambda: convergence("convergence_separate"),
     sample_cloud,
     alpha_sweep,
     cores_batch,

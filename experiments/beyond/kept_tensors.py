@@ -15,7 +15,7 @@ from cocco.problem.names import Keep
 from experiments.common import command, least_traffic
 from experiments.common.drawing import LINES, over_capacity
 from experiments.common.experiment import Compute, Experiment, Seconds
-from experiments.common.searches import ALPHA, WIDE, method_of
+from experiments.common.searches import ALPHA, WIDE, left, method_of
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
@@ -65,7 +65,7 @@ def least_energy(point: Point) -> Point:
     network, chip = workloads.load(point["network"]), Accelerator(shared_buffer=point["bytes"])
     found = cocco.partition(
         network, chip, metric="energy", keep=point["keep"], method=method_of(point["network"]),
-        samples=point["samples"], seed=point["seed"],
+        samples=point["samples"], seed=point["seed"], bank=left(),
     )  # fmt: skip
     fits = math.isfinite(found.cost)
     return {
@@ -83,7 +83,7 @@ def recommended(point: Point) -> Point:
     network = workloads.load(point["network"])
     result = cocco.explore(
         network, alpha=ALPHA, metric="energy", keep=point["keep"], method=method_of(point["network"]),
-        samples=point["samples"], seed=point["seed"], ranges=False,
+        samples=point["samples"], seed=point["seed"], ranges=False, bank=left(),
     )  # fmt: skip
     return {
         "floor_bytes": least_traffic.must_cross(network),

@@ -47,7 +47,7 @@ def front(point: Point) -> Point:
     network, space = workloads.load(point["network"]), searches.SPACES[point["space"]]()
     machine = searches.machine(point)
     found = cocco.pareto(
-        network, space=space, samples=point["samples"], seed=point["seed"], **machine,
+        network, space=space, samples=point["samples"], seed=point["seed"], bank=searches.left(), **machine,
     )  # fmt: skip
     corner = worst(network, space, machine)
     values = found.front[["capacity_bytes", "energy_pj"]].to_numpy()

@@ -61,7 +61,7 @@ def recommend(point: Point) -> Point:
         space=cocco.SharedBuffer() if memory is None else cocco.SharedBuffer(memory, memory, 1),
         alpha=point.get("alpha", searches.ALPHA), metric="energy", samples=point["samples"],
         seed=point["seed"], ranges=False, technology=technology(point["constant"], point["factor"]),
-        **searches.machine(point),
+        bank=searches.left(), **searches.machine(point),
     )  # fmt: skip
     return {
         "shared_buffer_bytes": best.accelerator.shared_buffer,

@@ -16,7 +16,7 @@ import workloads
 from cocco.exploration.answers.result import Result
 from cocco.problem.names import Keep
 from cocco.scheduling.searches.beam import WIDTH
-from experiments.common.searches import method_of
+from experiments.common.searches import left, method_of
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.partition.intervals import Span
@@ -119,6 +119,7 @@ def _partition(point: Point, keep: Keep, initial: list[simulator.Partition] | No
     return cocco.partition(
         workloads.load(point["network"]), Accelerator(shared_buffer=point["bytes"]), metric="ema", keep=keep,
         method=method_of(point["network"]), samples=point["samples"], seed=point["seed"], initial=initial or (),
+        bank=left(),
     )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
@@ -9,6 +10,7 @@ import pandas
 
 import cocco
 import workloads
+from cocco.bank.bank import Starts
 from cocco.cli.options.values import capacity_range
 from cocco.exploration.answers.result import Result
 from cocco.problem.names import SpaceMethod
@@ -37,6 +39,23 @@ def method_of(name: str) -> Literal["auto", "ga"]:
     That attempt takes more than half of the time there, and what it leaves to the search is the same.
     """
     return "ga" if name in WIDE else "auto"
+
+
+LEFT = "COCCO_LEFT_PLANS"  #: of the environment: the folder in which scripts leave their plans for others
+
+
+class Left(cocco.Bank):
+    """A bank to which searches add what they find, and from which none starts: rows say what a search finds alone."""
+
+    def starts(self, *_: object) -> Starts:
+        """Return none."""
+        return Starts([], ())
+
+
+def left() -> Left | None:
+    """Return where a search leaves its plans; None for nowhere."""
+    folder = os.environ.get(LEFT)
+    return Left(folder) if folder else None
 
 
 class Method(NamedTuple):
@@ -77,6 +96,7 @@ def tabled(point: Point) -> Point:
     final = cocco.partition(
         workloads.load(point["network"]), result.accelerator, metric="energy",
         method=method_of(point["network"]), samples=point["samples"], seed=point["seed"], initial=result.plan,
+        bank=left(),
     )  # fmt: skip
     cost = min(result.cost, result.accelerator.buffer_bytes + point.get("alpha", ALPHA) * final.cost)
     best = final.evaluation if final.cost < result.evaluation.energy_pj else result.evaluation
@@ -90,7 +110,7 @@ def fixed(point: Point) -> Point:
     chip = Accelerator(**point["hardware"], **machine(point))
     result = cocco.partition(
         network, chip, metric="energy", method=method_of(point["network"]), samples=point["samples"],
-        seed=point["seed"],
+        seed=point["seed"], bank=left(),
     )  # fmt: skip
     cost = chip.buffer_bytes + alpha * result.cost
     assert result.lower_bound is not None
@@ -119,6 +139,7 @@ def search(point: Point, *, bounded: bool = True) -> Result:
         settings=settings,
         **machine(point),
         ranges=False,
+        bank=left(),
     )
 
 

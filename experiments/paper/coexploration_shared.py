@@ -7,7 +7,7 @@ from experiments.common.experiment import Seconds
 from experiments.paper import coexploration
 
 QUESTION = "Which method finds the best memory, with one shared buffer (Table 2)?"
-EXPERIMENT = coexploration.experiment("shared", QUESTION, Seconds(quick=15, full=206))
+EXPERIMENT = coexploration.experiment("shared", QUESTION, Seconds(quick=15, full=262))
 run, plot = EXPERIMENT.run, EXPERIMENT.plot
 
 

@@ -108,7 +108,7 @@ EXPERIMENT = Experiment(
     "How good are the partitions of greedy, dp, enumeration and Cocco (Figure 11)?",
     rows,
     plot,
-    Seconds(quick=6, full=160),
+    Seconds(quick=6, full=297),
     full={"networks": EIGHT, "samples": 400_000},  # Cocco, Sec. 5.2
     quick={"networks": EIGHT[:4], "samples": 10_000},
     axes=("cores", "batch", "hardware"),

@@ -9,7 +9,7 @@ import pytest
 
 import cocco
 import workloads
-from experiments import cross_check, renew
+from experiments import cross_check, least_known
 from experiments.cross_check import AUTO, METHODS, NONE, PAPER, Row
 from simulator import Accelerator, KiB, evaluate
 
@@ -51,11 +51,13 @@ def test_a_row_is_made_anew_from_the_bank(tmp_path: Path, monkeypatch: pytest.Mo
     heads = "network,alpha,shared_kb,energy_pj,energy_share,cost,samples,seed,status,gap"
     rows = ["vgg16,0.001,128,4e10,1.0,4.1e7,5,0,feasible,0.5", "vgg16,0.002,64,8e10,2.0,1.6e8,5,0,feasible,0.9"]
     (tmp_path / "alpha_sweep.csv").write_text("\n".join([heads, *rows, ""]))
-    monkeypatch.setattr(renew, "FOLDER", tmp_path)
-    monkeypatch.setattr(renew, "PLANS", tmp_path / "plans")
+    monkeypatch.setattr(least_known, "FOLDER", tmp_path)
+    monkeypatch.setattr(least_known, "PLANS", tmp_path / "plans")
+    monkeypatch.setattr(least_known, "beaten", list)
     asked = Row("alpha_sweep", "vgg16", 1, 1, PAPER, (64 * KiB,), "cost", 0.002, energy_pj=8e10, place=1, bound=1.6e7)
-    monkeypatch.setattr(renew, "all_rows", lambda: iter([asked, asked._replace(network="gpt")]))
-    (line,) = renew.renew(["vgg16"], [], 300)
+    others = [asked._replace(table="pareto"), asked._replace(bound=asked.value)]
+    monkeypatch.setattr(least_known, "all_rows", lambda: iter([asked, *others]))
+    (line,) = least_known.lower(samples=300)
     assert "160,065,536 -> " in line
     first, second = csv.DictReader((tmp_path / "alpha_sweep.csv").open())
     assert ",".join(first.values()) == rows[0]
@@ -64,4 +66,3 @@ def test_a_row_is_made_anew_from_the_bank(tmp_path: Path, monkeypatch: pytest.Mo
     assert float(second["energy_share"]) == float(second["energy_pj"]) / 4e10
     assert cost == int(second["shared_kb"]) * KiB + 0.002 * float(second["energy_pj"])
     assert float(second["gap"]) <= 1 - 1.6e7 / cost and second["samples"] == "5"
-    assert [*renew.renew([], ["kept_tensors"], 300)] == []

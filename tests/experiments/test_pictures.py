@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from pathlib import Path
 
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from experiments import tables
+from experiments import renew, tables
 from experiments.common.drawing import log_labels
 
-#: of each experiment one; "_seeds" are further tables of those
-NAMES = sorted(path.stem for path in Path(tables.__file__).parent.glob("reference/*.csv") if "_seeds" not in path.stem)
+NAMES = sorted({words[0] for words in renew.scripts().values()})  #: of scripts
 
 
 def picture(name: str) -> Figure:
