@@ -32,12 +32,13 @@ def with_most(program: Any) -> list[Note]:
         return int(found)
 
     def decided(made: Any) -> Any:
-        if not isinstance(made, torch.Tensor) or all(type(extent) is int for extent in made.shape):
+        is_tensor: bool = isinstance(made, torch.Tensor)
+        if not is_tensor or all(type(extent) is int for extent in made.shape):
             return number(made)
         shape = tuple(map(number, made.shape))
         if not all(type(extent) is int for extent in shape):
             return made
-        with made.fake_mode:  # type: ignore[attr-defined]
+        with made.fake_mode:
             return torch.empty(shape, dtype=made.dtype, device=made.device)
 
     for node in program.graph.nodes:
