@@ -58,3 +58,13 @@ def test_a_choice_of_numbers_is_that_of_the_example():
         network = read(asked, torch.full((1, 5, 8), number), **parts)
         assert [layer.channels for layer in network.layers if layer.op == "fc"] == [width]
         assert ("Call", "what its numbers choose is as in the example") in {(n.node, n.op) for n in network.notes}
+
+
+def test_rows_of_vmap_are_refused_with_the_node():
+    """Torch does not say what they are stored in."""
+
+    def mapped(self, x):
+        return torch.vmap(lambda row: row * 2 + row.sum())(self.a(x))
+
+    with pytest.raises(NetworkError, match="'_add_batch_dim' .* is control flow or no operator of torch"):
+        read(mapped, torch.zeros(1, 5, 8), a=nn.Linear(8, 4))

@@ -204,5 +204,8 @@ def changed_by(node: Any) -> list[Any]:
 
 
 def _storage(array: Any) -> int:
-    """What an array is stored in, by number; 0 where it is none, each of its own."""
-    return array.untyped_storage()._cdata if hasattr(array, "untyped_storage") else 0
+    """What an array is stored in, by number; 0 where it is none, each of its own, or torch does not say it."""
+    try:
+        return array.untyped_storage()._cdata if hasattr(array, "untyped_storage") else 0
+    except NotImplementedError:  # rows of torch.vmap
+        return 0
