@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-import time
 
 import pytest
 
@@ -55,14 +54,12 @@ MALFORMED = {
 
 
 @pytest.mark.parametrize("case", MALFORMED)
-def test_a_malformed_file_is_named_quickly(tmp_path, case):
+def test_a_malformed_file_is_named(tmp_path, case):
     name, data, rule = MALFORMED[case]
     path = tmp_path / name
     path.write_bytes(data)
-    start = time.process_time()
     with pytest.raises(FileFormatError) as error:
         read_mapping(path)
-    assert time.process_time() - start < 2
     message = str(error.value)
     assert message.startswith(f"{path}: {rule}")
     assert "\n" not in message

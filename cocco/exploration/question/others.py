@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -30,9 +31,8 @@ def searched_by(word: str, question: Question) -> Trace:
     or do not fit are split as those of the genetic algorithm. Raises ValueError, one line, for anything else.
     """
     problem, asked = question.problem, (question.problem, question.samples, question.seed)
-    found: Iterable[Any] = (
-        of_python(word, *asked, error=ValueError) if is_python(word) else of_packages(METHODS, word)(*asked)
-    )
+    method = None if is_python(word) else of_packages(METHODS, word)
+    found = _yielded(partial(of_python, word, error=ValueError) if method is None else method, *asked)
     names = [
         {layer.name: offset + i for i, layer in enumerate(network.layers)}
         for network, offset in zip(problem.networks, problem.offsets)
@@ -61,3 +61,13 @@ def searched_by(word: str, question: Question) -> Trace:
     if not trace.samples:
         raise ValueError(f"{word}: yields no plan")
     return trace
+
+
+def _yielded(method: Callable[..., Iterable[Any]], *asked: object) -> Iterator[Any]:
+    """What a method yields. Raises ValueError, one line, for whatever its code raises."""
+    try:
+        yield from method(*asked)
+    except ValueError:
+        raise
+    except Exception as error:
+        raise ValueError(f"raises {type(error).__name__}: {one_line(error)}") from None

@@ -27,6 +27,8 @@ def blocks(problem, samples, seed):
             yield groups
 def strange(problem, samples, seed):
     yield [["nothing"]]
+def broken(problem, samples, seed):
+    yield {}["here"]
 def nothing(problem, samples, seed):
     return []
 """
@@ -34,7 +36,9 @@ def nothing(problem, samples, seed):
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    install_package(tmp_path, monkeypatch, CODE, methods={each: each for each in ("blocks", "strange", "nothing")})
+    install_package(
+        tmp_path, monkeypatch, CODE, methods={each: each for each in ("blocks", "strange", "broken", "nothing")}
+    )
     return tmp_path
 
 
@@ -63,6 +67,7 @@ def test_a_method_may_choose_the_memory(package: Path):
     ("name", "said"),
     [
         ("strange", ["strange: sample 1: ", "'nothing'"]),
+        ("broken", ["broken: sample 1: raises KeyError: 'here'"]),
         ("nothing", ["nothing: yields no plan"]),
         ("missing", ["--method", "'missing'"]),
     ],

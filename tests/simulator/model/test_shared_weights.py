@@ -9,6 +9,7 @@ import pytest
 
 import cocco
 import workloads
+from cocco.bounds.floors.least_kept import Floors
 from cocco.bounds.patterns import tables
 from cocco.output.program.refusal import Refusal, check_supported
 from cocco.problem.problem import on_hardware
@@ -53,6 +54,9 @@ def test_a_subgraph_holds_and_loads_them_once_and_reads_them_in_each_layer():
 def test_each_subgraph_loads_them_and_the_floor_has_them_once():
     found = evaluate(twice(), Partition.layerwise(twice()), Accelerator(shared_buffer=1024))
     assert (found.ema_weight_bytes, found.compulsory_bytes) == (2 * 64, 64 + 2 * 32)
+    for keep in ("none", "auto"):
+        problem = on_hardware(twice(), Accelerator(shared_buffer=1024), metric="ema", keep=keep)
+        assert Floors(problem).least() == 128
     best = cocco.partition(twice(), Accelerator(shared_buffer=1024), metric="ema")
     assert (best.evaluation.ema_weight_bytes, best.lower_bound, best.status) == (64, 128, "optimal")
 

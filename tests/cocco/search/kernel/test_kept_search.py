@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import math
 import signal
-import time
 from dataclasses import replace
 
 import pytest
@@ -87,30 +86,26 @@ def test_engines_cut_off_alike(seeds):
     assert cheapest_plans(problem, below=best * (1 + 1e-6)).cost == best
 
 
-@pytest.mark.parametrize("name", ["transformer", "forty_inputs"])
-def test_ctrl_c_ends_a_search_soon(name):
-    """A signal is answered at once.
-
-    The Transformer at 896 KB runs for half a second. Forty inputs that differ, all kept, leave 2 ** 40 choices of what
-    is dropped to one step.
+@pytest.mark.parametrize("name", ["nasnet", "forty_inputs"])
+def test_ctrl_c_ends_a_search(name):
+    """Neither would end: NASNet has steps for hours, and forty inputs that differ, all kept, leave 2 ** 40 choices of
+    what is dropped to one step.
     """
     network, size = many(40, shapes=40), 80_000
-    if name == "transformer":
-        network, size = workloads.load("transformer"), 896 * 1024
+    if name == "nasnet":
+        network, size = workloads.load("nasnet"), 512 * 1024
     machine = Accelerator(shared_buffer=size, max_regions=None, connected="paper")
     problem = on_hardware(network, machine, metric="ema")
 
     def stop(*_):
         raise KeyboardInterrupt
 
-    start = time.process_time()
     before = signal.signal(signal.SIGVTALRM, stop)
     gc.disable()  # hypothesis listens to collections, and what is raised in a listener is lost
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.1)  # of CPU time
     try:
         with pytest.raises(KeyboardInterrupt):
             cheapest_plans(problem, max_steps=10**8)
-        assert time.process_time() - start < 0.6
     finally:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
         gc.enable()
