@@ -44,21 +44,26 @@ def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Pr
     alpha = rng.choice((0.0, 0.01, 0.3, 3.0, 30.0)) * {"ema": 1.0, "energy": 0.01, "latency-sum": 10.0}[metric]
     objective = Objective(metric, alpha, tuple(rng.choice((1.0, 2.5)) for _ in networks))
     if rng.random() < 0.6:
-        low = int(together * rng.uniform(1.0, 1.6)) + 1
-        step = max(1, int(common["batch"] * maps * rng.uniform(0.1, 0.5)))
+        low = _words(int(together * rng.uniform(1.0, 1.6)) + 1)
+        step = _words(max(1, int(common["batch"] * maps * rng.uniform(0.1, 0.5))))
         if has_tables:
             common["technology"] = shared_technology(of_tables)
         machine, space = Accelerator(shared_buffer=1, **common), SharedBuffer(low, low + 3 * step, step).buffers
     else:
-        low, step = int(activations * rng.uniform(1.5, 2.0)) + 1, max(1, maps // 3)
-        wide = int(weights * rng.uniform(1.2, 2.0)) + 1
-        ranges = Range(low, low + step, step), Range(wide, wide + 2 * weights + 1, 2 * weights + 1)
+        low, step = _words(int(activations * rng.uniform(1.5, 2.0)) + 1), _words(max(1, maps // 3))
+        wide, wider = _words(int(weights * rng.uniform(1.2, 2.0)) + 1), _words(2 * weights + 1)
+        ranges = Range(low, low + step, step), Range(wide, wide + wider, wider)
         if has_tables:
             common["technology"] = random_technology(of_tables)
         machine, space = Accelerator(global_buffer=1, weight_buffer=1, **common), SeparateBuffers(*ranges).buffers
     rule = rng.choice(("exact", "exact", "paper"))
     problem = Problem(tuple(networks), machine, space, objective, rule, keep="auto")
     return None if is_refused(problem) else problem
+
+
+def _words(size: int) -> int:
+    """Return a size in whole words of 8 bytes, as addresses are: of a part of a word no plan can make use."""
+    return size + -size % 8
 
 
 def question_of(problem: Problem) -> dict[str, Any]:
