@@ -21,12 +21,17 @@ from tests.helpers.random_tables import random_technology, shared_technology
 from tests.helpers.small_problems import METRICS, small_network
 
 
-def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Problem | None:
+def small_space(seed: int, most_layers: int = 4, has_tables: bool = False, word: int = 1) -> Problem | None:
     """Return one or two small networks on two to six memories, None where a layer runs in no order in the smallest.
 
-    has_tables: what buffers cost is random, by table, and mostly energy is to be least.
+    has_tables: what buffers cost is random, by table, and mostly energy is to be least. word: sizes are multiples of
+    it; addresses are in words of 8 bytes, so in other sizes a plan may fit by its bytes and have no addresses.
     """
     rng, of_tables = random.Random(seed), random.Random(seed)
+
+    def words(size: int) -> int:
+        return size + -size % word
+
     networks = [small_network(rng, most_layers)]
     if rng.random() < 0.2:
         networks = [small_network(rng, 3), _named(small_network(rng, 3), "other")]
@@ -44,14 +49,14 @@ def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Pr
     alpha = rng.choice((0.0, 0.01, 0.3, 3.0, 30.0)) * {"ema": 1.0, "energy": 0.01, "latency-sum": 10.0}[metric]
     objective = Objective(metric, alpha, tuple(rng.choice((1.0, 2.5)) for _ in networks))
     if rng.random() < 0.6:
-        low = _words(int(together * rng.uniform(1.0, 1.6)) + 1)
-        step = _words(max(1, int(common["batch"] * maps * rng.uniform(0.1, 0.5))))
+        low = words(int(together * rng.uniform(1.0, 1.6)) + 1)
+        step = words(max(1, int(common["batch"] * maps * rng.uniform(0.1, 0.5))))
         if has_tables:
             common["technology"] = shared_technology(of_tables)
         machine, space = Accelerator(shared_buffer=1, **common), SharedBuffer(low, low + 3 * step, step).buffers
     else:
-        low, step = _words(int(activations * rng.uniform(1.5, 2.0)) + 1), _words(max(1, maps // 3))
-        wide, wider = _words(int(weights * rng.uniform(1.2, 2.0)) + 1), _words(2 * weights + 1)
+        low, step = words(int(activations * rng.uniform(1.5, 2.0)) + 1), words(max(1, maps // 3))
+        wide, wider = words(int(weights * rng.uniform(1.2, 2.0)) + 1), words(2 * weights + 1)
         ranges = Range(low, low + step, step), Range(wide, wide + wider, wider)
         if has_tables:
             common["technology"] = random_technology(of_tables)
@@ -59,11 +64,6 @@ def small_space(seed: int, most_layers: int = 4, has_tables: bool = False) -> Pr
     rule = rng.choice(("exact", "exact", "paper"))
     problem = Problem(tuple(networks), machine, space, objective, rule, keep="auto")
     return None if is_refused(problem) else problem
-
-
-def _words(size: int) -> int:
-    """Return a size in whole words of 8 bytes, as addresses are: of a part of a word no plan can make use."""
-    return size + -size % 8
 
 
 def question_of(problem: Problem) -> dict[str, Any]:

@@ -13,7 +13,7 @@ SAMPLES = 60
 
 
 def check_explore(seed: int) -> None:
-    problem = small_space(seed)
+    problem = small_space(seed, word=8)
     if problem is None:
         return
     objective, asked = problem.objective, question_of(problem)
@@ -31,7 +31,7 @@ def check_explore(seed: int) -> None:
 
 
 def check_pareto(seed: int) -> None:
-    problem = small_space(seed)
+    problem = small_space(seed, word=8)
     if problem is None:
         return
     metric, asked = problem.objective.metric, question_of(problem)
@@ -58,7 +58,7 @@ def check_pareto(seed: int) -> None:
 
 
 def check_minimize(seed: int) -> None:
-    problem = small_space(seed)
+    problem = small_space(seed, word=8)
     if problem is None:
         return
     metric, asked = problem.objective.metric, question_of(problem)
