@@ -131,7 +131,7 @@ def _cheapest(
             return found._replace(steps=steps)
     most = min(PATTERN_STEPS, limits.steps // 2)
     if counted + most < limits.steps:
-        general = keep_question(relaxed, i, question.may_keep, engine)
+        general = question if relaxed is problem else general_question(relaxed, i, question.may_keep, engine)
         patterns, taken = _patterns(relaxed, i, general, most, engine)
         steps, counted = steps + taken, counted + taken
         if patterns:
@@ -243,6 +243,13 @@ def keep_question(
         problem.memo[key] = _keep_question(part_of(problem, i), may_keep, engine)
     found: KeepQuestion = problem.memo[key]
     return found
+
+
+def general_question(
+    relaxed: Problem, i: int = 0, may_keep: bool = True, engine: EngineName | None = None
+) -> KeepQuestion:
+    """Return the input of the exact search on hardware that stands for other hardware, as in `cheapest_plans`."""
+    return keep_question(relaxed, i, may_keep, engine)._replace(is_general=True)
 
 
 def _keep_question(part: Problem, may_keep: bool, engine: EngineName | None) -> KeepQuestion:

@@ -36,7 +36,8 @@ class Alone:
         """Return whether only the layers shown can join the group, which touches few tensors.
 
         Any other layer could join only together with one that is joined with the group and all layers between: that
-        must not fit.
+        must not fit. Never where the memory stands for smaller ones and the group has several layers: the largest tile
+        that fits is chosen, and a smaller one may cost less.
         """
         if (group, shown) not in self.apart:
             self.apart[group, shown] = self._runs_alone(group, shown)
@@ -66,7 +67,7 @@ class Alone:
         for v in members(group):
             near |= order.readers[v] | order.reads[v] | self.siblings[v]
         near &= ~shown & (1 << order.count) - 1
-        if group & (group - 1) and len(self.free(group, 0)) > MOST_TOUCHED:
+        if group & (group - 1) and (self.question.is_general or len(self.free(group, 0)) > MOST_TOUCHED):
             return False
         groups = (members(group | 1 << w) for w in members(near))
         return not any(self.question.may_fit(tuple(members(order.between(each)))) for each in groups)

@@ -60,8 +60,7 @@ def alone_extras(problem: Problem, nests: Iterable[Group] = ()) -> dict[Group, A
     """Return `Alone` for each layer of the union on given hardware, and for nests; problem: one of `by_bytes`."""
     machine = problem.accelerator
     groups = [*[(v,) for v in range(problem.size)], *nests]
-    if machine.cores > 1 or not machine.mapper.is_flat or problem.tile_rule != "exact":
-        return dict.fromkeys(groups, Alone(((0, 0),), machine.activation_capacity))
+    is_priced = machine.cores == 1 and machine.mapper.is_flat and problem.tile_rule == "exact"
     parts = [part_of(problem, i) for i in range(len(problem.networks))]
     prices, known, found = [step_totals(part) for part in parts], dict[Hashable, Alone](), dict[Group, Alone]()
     for group in groups:
@@ -70,7 +69,7 @@ def alone_extras(problem: Problem, nests: Iterable[Group] = ()) -> dict[Group, A
         key = i, part.models[0].alike.key(local)
         if key not in known:
             room = machine.activation_capacity + most_handed(part.rules[0], local)
-            known[key] = _of_group(part, local, prices[i]) or Alone(((0, 0),), room)
+            known[key] = (is_priced and _of_group(part, local, prices[i])) or Alone(((0, 0),), room)
         found[group] = known[key]
     return found
 

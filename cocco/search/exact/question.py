@@ -78,6 +78,7 @@ class KeepQuestion(NamedTuple):
     crosses: int = 0  #: tensors that every plan writes to DRAM and reads there, a bit for each
     least_held: Callable[[Group], tuple[int, dict[int, int]]] = _nothing_held  #: by layers: bytes of weights, by tensor
     more_room_pays: bool = True  #: no layer alone is cheaper where more is kept beside it
+    is_general: bool = False  #: it stands for smaller memories, where several layers that are held may cost less
     inside: Callable[[int, int, int], float] | None = None  #: by layer, room and kept: its floor among several layers
     alike: tuple[int, ...] = ()  #: per tensor: those of one number are read alike, below 0 like no other; ()
     may_hold: Callable[[Group], bool] | None = None  #: the same of steps that are held; None: all are, but layers alone

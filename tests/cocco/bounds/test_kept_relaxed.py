@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from cocco.bounds import cheapest
-from cocco.bounds.cheapest import keep_question
+from cocco.bounds.cheapest import general_question, keep_question
 from cocco.bounds.patterns import tables
 from cocco.bounds.patterns.tables import patterns_of
 from cocco.effort.planned import confirmed
@@ -53,7 +53,7 @@ def check_states(seed: int, has_tables: bool) -> tuple[int, int]:
         given, relaxed = in_memory(problem, memory), solved._relaxed(problem, memory)
         assert relaxed is not None
         for i in range(len(problem.networks)):
-            question, general = keep_question(given, i), keep_question(relaxed, i)
+            question, general = keep_question(given, i), general_question(relaxed, i)
             assert question.more_room_pays == general.more_room_pays
             if not question.more_room_pays:
                 continue
