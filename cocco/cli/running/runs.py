@@ -145,6 +145,7 @@ def plan_of(options: Namespace) -> str:
             raise UsageError(f"{plan!r} not allowed with the run {network}, which has its plan; name a network with it")
         return str(network)
     if plan is None:
+        load(network, options)  # one that is not known is said first
         raise UsageError(f"which partition of {network}? name --partition FILE, the folder of a run, or layerwise")
     return str(plan)
 

@@ -49,6 +49,7 @@ EXPLORE = ("explore", "vgg16", "--samples", "10")
         ((*EXPLORE, "--minimize", "energy", "--limit", "ema=1GB", "--addresses"), ["--addresses", "--minimize"]),
         (("show", "resnet5"), ["'resnet5'", "did you mean 'resnet50'"]),
         (("show", ""), ["unknown network"]),
+        (("evaluate", "nosuch"), ["unknown network 'nosuch'"]),
         (("show", "nowhere.json"), ["nowhere.json", "No such file"]),
         (("show", "."), ["result.json", "not the folder of a run"]),
         (("show", "vgg16", "--partition", "x"), ["--partition"]),
