@@ -47,12 +47,14 @@ from cocco.search.exact.question import KeptStep
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from simulator.accelerator import Accelerator
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS, Subgraph
-from simulator.model.subgraph.tiling import derive_tiles
+from simulator.model.subgraph.tiling import TileRule, derive_tiles
 from simulator.partition.steps import steps_with
+from tests.helpers.every_kept_plan import cheapest
 from tests.helpers.parts import few_seeds, over_seeds
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import chain, dag
 from tests.helpers.small_spaces import cost_of, small_space, values_by_memory
+from workloads import Builder
 
 SHORT = 2.0  #: deterministic time; far more than these take
 METRICS: tuple[Metric, ...] = ("ema", "energy")
@@ -97,6 +99,18 @@ def check_space(seed: int) -> tuple[int, int]:
     if best < math.inf:
         assert certify(problem, labels, SHORT, best).lower_bound <= best * (1 + 1e-12), seed
     return len(costs), sum(stairs.bound[memory] > old.cost(memory) * (1 + 1e-9) for memory in costs)
+
+
+@pytest.mark.parametrize("tile_rule", ["exact", "paper"])
+def test_a_result_in_the_place_of_an_operand_makes_room(tile_rule: TileRule):
+    """100 bytes hold one map of 64: the norm writes its result over its operand, both are kept, and x comes twice."""
+    b = Builder("norm")
+    x = b.input("x", 8, 1, 8)
+    b.add("add", [b.rearrange("back", b.layernorm("norm", b.rearrange("turn", x, 1, 8, 8)), 8, 1, 8), x])
+    machine = Accelerator(global_buffer=100, weight_buffer=64)
+    problem = on_hardware(b.build(), machine, metric="ema", keep="auto", tile_rule=tile_rule)
+    assert cheapest(keep_question(problem))[0] == 2 * 64 + 64
+    assert certify(problem, range(4), SHORT).lower_bound == 64 + 64
 
 
 def test_no_bound_is_above_the_cheapest_plan_in_any_memory():

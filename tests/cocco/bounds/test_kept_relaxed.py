@@ -97,6 +97,12 @@ def test_no_state_costs_less_in_any_memory(seeds, has_tables):
     assert sum(more for _, more in found) > 5 * len(seeds) - 25
 
 
+def test_a_smaller_tile_of_a_smaller_memory_may_cost_less_energy():
+    """A matmul and a resize whose windows leave rows out, held: 2 x 2 tiles read less than the map whole."""
+    states, more = check_states(1_080, has_tables=False)
+    assert states > more > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
 @pytest.mark.parametrize("seeds", in_parts(1_000, 2_500))
