@@ -18,6 +18,7 @@ from cocco.problem.problem import Problem, part_of
 from cocco.search.kernel.choice import engine_name
 from cocco.search.kernel.compiled import first_of, twin_of
 from simulator.model.cost import Totals, total
+from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.sizes import MAX_CAPACITY
 
@@ -39,7 +40,11 @@ def own_of(price: Price) -> Own:
 
 
 def least_of_nests(problem: Problem, i: int = 0) -> dict[Group, Own]:
-    """Return what each nest of a network moves at least in any memory: that is what it moves where everything fits."""
+    """Return what each nest of a network moves at least in any memory: that is what it moves where everything fits.
+
+    An operand that two of its layers read comes twice from DRAM, so it may not run as a nest there, but where that
+    operand is kept.
+    """
     key = least_of_nests, i
     if key not in problem.remembered:
         problem.remembered[key] = dict(_least_of_nests(part_of(problem, i)))
@@ -48,17 +53,20 @@ def least_of_nests(problem: Problem, i: int = 0) -> dict[Group, Own]:
 
 
 def _least_of_nests(part: Problem) -> Iterator[tuple[Group, Own]]:
-    (rules,), (models,), known = part.rules, part.models, dict[Hashable, Totals | None]()
+    (rules,), (models,), known = part.rules, part.models, dict[Hashable, list[Totals]]()
     if part.accelerator.has_tables:  # which end somewhere
         part = replace(part, accelerator=floor_of_all(part), buffers={}, objective=replace(part.objective, alpha=None))
     for nest in rules.nests:
         key = models.alike.key(nest)
         if key not in known:
-            known[key] = _in_ample_room(part, nest)
-        row = known[key]
-        if row is not None:
-            once, each = rules.geometry.weights_of(nest), sum([rules.geometry.weight_bytes[v] for v in nest])
-            yield nest, Own(row.global_buffer_bytes - (row.ema_bytes - once), row.weight_buffer_bytes - each)
+            rows = [_in_ample_room(part, nest), _on_chip(part, nest) if part.keep == "auto" else None]
+            known[key] = [row for row in rows if row is not None]
+        once, each = rules.geometry.weights_of(nest), sum([rules.geometry.weight_bytes[v] for v in nest])
+        owns = [
+            Own(row.global_buffer_bytes - (row.ema_bytes - once), row.weight_buffer_bytes - each) for row in known[key]
+        ]
+        if owns:
+            yield nest, Own(*map(min, zip(*owns)))
 
 
 def _in_ample_room(part: Problem, nest: Group) -> Totals | None:
@@ -73,6 +81,19 @@ def _in_ample_room(part: Problem, nest: Group) -> Totals | None:
         return None if row is None else Totals(*row)
 
     return readable(nest) if engine_name(None, part) == "reference" else first_of(compiled, readable)(nest)
+
+
+def _on_chip(part: Problem, nest: Group) -> Totals | None:
+    """Return the same where all is kept that it touches; None where no two of its layers read the same."""
+    (rules,), network = part.rules, part.networks[0]
+    reads = [u for v in nest for u in {*network.producers[v]} if u not in nest]
+    if len({*reads}) == len(reads):
+        return None
+    touched = {*reads, *[v for v in nest if not {*nest}.issuperset(network.consumers[v])]}
+    kept = Kept(frozenset(touched), frozenset(), frozenset([v for v in nest if network.is_output[v]]))
+    room = Reserved(sum([rules.whole_bytes(u) for u in touched]))
+    price = SubgraphModel(rules, nest, kept).price(MAX_CAPACITY, MAX_CAPACITY, room)
+    return total([price], part.accelerator) if isinstance(price, Price) else None
 
 
 def lowered(values: Sequence[Number], least: Sequence[Number], nests: Iterable[tuple[Group, Number]]) -> list[Number]:

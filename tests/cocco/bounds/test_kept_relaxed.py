@@ -103,6 +103,12 @@ def test_a_smaller_tile_of_a_smaller_memory_may_cost_less_energy():
     assert states > more > 0
 
 
+def test_an_operand_of_two_layers_of_a_nest_comes_once_where_it_is_kept():
+    """A convolution and the add of its result and its operand: kept, they run as a nest and move less in the buffer."""
+    states, more = check_states(3_882, has_tables=True)
+    assert states > more > 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("has_tables", [False, True])
 @pytest.mark.parametrize("seeds", in_parts(1_000, 2_500))
