@@ -35,7 +35,9 @@ def check_shared(layers: Iterable[Layer]) -> None:
         if type(layer.shared) is not str or (layer.shared and (not layer.has_weights or layer.experts is not None)):
             rule = "a name of weights is text, and of a layer with weights and without experts"
             raise NetworkError(f"layer {layer.name!r} ({layer.op}) has shared {shown(layer.shared)}; {rule}")
-        first = found.setdefault(layer.shared, layer) if layer.shared else layer
+        if not layer.shared:
+            continue
+        first = found.setdefault(layer.shared, layer)
         if (first.weight_elements, first.bits.of_weights) != (layer.weight_elements, layer.bits.of_weights):
             raise NetworkError(
                 f"layer {layer.name!r} ({layer.op}) has {layer.weight_bytes} bytes of weights {layer.shared!r}, and "

@@ -71,11 +71,15 @@ def listed(inputs: Inputs) -> tuple[str, ...]:
 def pair_of(name: str, what: str, value: Pair, least: int = 1) -> tuple[int, int]:
     """Return (rows, columns); raises NetworkError if the value is neither a number nor a pair."""
     pair = value if isinstance(value, tuple) else (value, value)
-    if len(pair) != 2 or not all(type(part) is int and least <= part <= MAX_EXTENT for part in pair):
+    if len(pair) != 2 or not (_is_within(pair[0], least) and _is_within(pair[1], least)):
         raise NetworkError(
             f"layer {name!r} has {what} {shown(value)}; it must be one or two integers from {least} to 2**20"
         )
     return pair
+
+
+def _is_within(part: object, least: int) -> bool:
+    return type(part) is int and least <= part <= MAX_EXTENT
 
 
 def sides_of(
