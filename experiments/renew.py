@@ -27,9 +27,11 @@ from workloads.files import read_mapping, write_atomic
 
 REFERENCE = least_known.FOLDER
 MADE = REFERENCE / "made.json"  #: which code made which table, and the command
+COSA = ("resnet50", "resnext50_32x4d", "alexnet", "vgg16", "dlrm", "deepbench")  #: layer lists, ../shared/data/layers
 AIMED = {
-    "convergence_separate": ("convergence", "--networks", *searches.FOUR[:3], "--buffers", "separate"),
-}  #: tables of scripts that have another name
+    "convergence_separate": ("convergence", "--networks", *searches.FOUR[:3], "--buffers", "separate", "--seeds", "9"),
+    "mapping_quality": ("mapping_quality", "--layers", *(f"../shared/data/layers/cosa_{name}.csv" for name in COSA)),
+}  #: tables of scripts that have another name or other options
 
 
 def scripts() -> dict[str, tuple[str, ...]]:
