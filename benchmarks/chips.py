@@ -27,7 +27,7 @@ import cocco
 import workloads
 from cocco.chips.axes import Axes, Chip
 from cocco.problem.names import Keep
-from experiments.tables import markdown
+from experiments.page_tables.tables import markdown
 from simulator import KiB, Machine, Technology
 from simulator.chip.logic import NVDLA
 from workloads.network.network import Network

@@ -17,7 +17,7 @@ from typing import Any
 
 import cocco
 import workloads
-from experiments.tables import markdown
+from experiments.page_tables.tables import markdown
 from simulator import Accelerator, KiB, MiB
 from simulator.execution import verify
 from simulator.model.layer.least_room import least_room

@@ -24,6 +24,7 @@ from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
 
 FOLDERS = ("paper", "paper.related", "beyond")  #: of scripts
+TABLES = "page_tables"  #: the folder of what prints tables of the pages
 
 
 class _ShortName(SourceFileLoader):
@@ -46,7 +47,7 @@ class _Scripts(MetaPathFinder):
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         package, _, name = fullname.rpartition(".")
-        for folder in FOLDERS if package == __name__ else ():
+        for folder in (*FOLDERS, TABLES) if package == __name__ else ():
             found = util.find_spec(f"{package}.{folder}.{name}")
             if found is not None and found.origin is not None:
                 return util.spec_from_file_location(

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from cocco.cli.options.usage import Parser
-from experiments import FOLDERS
+from experiments import FOLDERS, TABLES
 from experiments.common import aims, command
 from experiments.common.experiment import Experiment, Seconds
 
@@ -72,7 +72,7 @@ def listed() -> Iterator[str]:
                 quick, full = map(command.time_of, each.seconds)
                 yield f" {star} {each.name:22} {quick:>7} {full:>7}  {each.question}"
     yield "\nThe tables of the pages, how they get there, and what they say of each other."
-    for module in _modules("experiments"):
+    for module in (*_modules(f"experiments.{TABLES}"), *_modules("experiments")):
         yield f"   {module.__name__.rpartition('.')[2]:22} {'':15}  {_purpose(module)}"
 
 

@@ -17,7 +17,7 @@ import pandas
 
 from cocco.candidates.rounding import SUMMED
 from experiments.common.searches import ALPHA
-from experiments.tables import markdown, reference
+from experiments.page_tables.tables import markdown, reference
 from simulator.technology import KiB
 
 PAPER, NONE, AUTO = 0, 1, 2  #: kinds of plans, each among the next: the paper's, nothing kept, tensors kept on chip

@@ -15,7 +15,16 @@ from functools import partial
 from pathlib import Path
 
 from cocco.output.pictures.saving import write_picture
-from experiments import allocation_tables, chip_tables, claims, language_tables, tables, traffic_tables
+from experiments.page_tables import (
+    allocation_tables,
+    chip_tables,
+    claims,
+    language_tables,
+    mapping_tables,
+    tables,
+    technology_tables,
+    traffic_tables,
+)
 from workloads.files import write_atomic
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
@@ -23,8 +32,8 @@ PICTURES = DOCS / "pictures"
 #: what each page shows, but for tables whose plans are executed
 PAGES: tuple[tuple[str, tuple[Callable[[], str], ...]], ...] = (
     ("experiments.md", tables.TABLES),
-    *((page, each) for found in (claims.PAGES, traffic_tables.PAGES, allocation_tables.PAGES)
-      for page, each in found.items()),
+    *((page, each) for found in (claims, traffic_tables, allocation_tables, technology_tables, mapping_tables)
+      for page, each in found.PAGES.items()),
     ("chips.md", chip_tables.TABLES),
     ("language-models.md", tuple(each for each in language_tables.TABLES if each not in language_tables.EXECUTED)),
 )  # fmt: skip

@@ -48,7 +48,8 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, cas
     for best, same in zip(found, stayed):
         if same["cost"] < best["cost"]:  # a search at one memory may find better there
             best = same
-        regret = 100 * (same["cost"] / best["cost"] - 1)
+        stays = best["shared_buffer_bytes"] == ours[best["network"]]  # then its plan runs in ours as well
+        regret = 0.0 if stays else 100 * (same["cost"] / best["cost"] - 1)
         table.append(best | {"ours_bytes": ours[best["network"]], "regret_percent": regret})
     return [{name: value for name, value in row.items() if name != "memory"} for row in table]
 

@@ -9,8 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
-from experiments import renew, tables
+from experiments import renew
 from experiments.common.drawing import log_labels
+from experiments.page_tables import tables
 
 NAMES = sorted({words[0] for words in renew.scripts().values()})  #: of scripts
 

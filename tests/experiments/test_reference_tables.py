@@ -9,9 +9,10 @@ import pytest
 
 import cocco
 import workloads
-from experiments import chip_tables, claims, language_tables, pages, tables
+from experiments import pages
 from experiments.beyond import tensors_or_tiles
 from experiments.common.least_traffic import plan_of, rounded
+from experiments.page_tables import chip_tables, claims, language_tables, tables
 from simulator.accelerator import Accelerator
 from simulator.chip.logic import FIT_MM2, NVDLA, TO_12_NM
 from simulator.evaluation import evaluate

@@ -9,7 +9,7 @@ import pytest
 
 import workloads
 from experiments.beyond import language_models, language_plans
-from experiments.tables import reference
+from experiments.page_tables.tables import reference
 
 
 def check(table: pandas.DataFrame) -> None:

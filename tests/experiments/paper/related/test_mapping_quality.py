@@ -11,8 +11,8 @@ import pytest
 from pandas.testing import assert_frame_equal
 
 from experiments.common import command
+from experiments.page_tables.tables import reference
 from experiments.paper.related import mapping_quality
-from experiments.tables import reference
 from simulator.mapping import SIMBA
 from tests.helpers.command_line import ROOT
 

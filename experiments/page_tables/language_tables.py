@@ -12,7 +12,7 @@ import pandas
 
 import cocco
 import workloads
-from experiments.tables import markdown, reference
+from experiments.page_tables.tables import markdown, reference
 from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate
 from simulator.execution import verify
 from simulator.model.layer.least_room import least_room

@@ -14,8 +14,8 @@ import pandas
 
 from experiments.common.drawing import title
 from experiments.common.published import HEADLINE
+from experiments.page_tables.tables import markdown, reference
 from experiments.paper.related.schedules import BASELINES
-from experiments.tables import markdown, reference
 
 OURS = "Cocco"  #: of which "Cocco (paper)" and "Cocco (paper, 500)" are the paper's algorithm
 COLUMNS = [f"{order}_{method}_bytes" for order, method in BASELINES]

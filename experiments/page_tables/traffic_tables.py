@@ -14,7 +14,7 @@ import pandas
 
 from experiments.beyond.kept_tensors import MEMORY
 from experiments.common.drawing import TITLES
-from experiments.tables import markdown, reference
+from experiments.page_tables.tables import markdown, reference
 from simulator.technology import KiB
 
 Row = dict[str, Any]

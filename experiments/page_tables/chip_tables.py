@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from experiments.tables import markdown
+from experiments.page_tables.tables import markdown
 from simulator.chip.logic import BARE_MAC_MM2, FIT_MM2, TO_12_NM
 from simulator.technology import OPERATION_UNITS, operation_units, units_of_numbers
 from workloads.network.layers.types import Number

@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas
 
+from experiments.page_tables.tables import markdown, reference
 from experiments.paper.related import allocation_time
-from experiments.tables import markdown, reference
 
 
 def solver_times() -> str:
