@@ -9,6 +9,7 @@ import pandas
 import pytest
 
 from experiments.page_tables.tables import reference
+from experiments.paper.related import allocation_time, mapping_quality
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOUR = ("resnet50", "googlenet", "randwire_a", "nasnet")
@@ -231,3 +232,17 @@ def test_regret_under_other_mappers():
     energy = table["energy_pj"].xs("energy", level="metric")
     more = 100 * (energy["tiled"] / energy["enumerate"] - 1)
     assert says(f"reads add {more.min():.1f} % to {more.max():.1f} % energy", "mapping.md")
+
+
+def test_times_of_exact_solvers():
+    table = allocation_time.summary(reference("allocation_time"))
+    table["spread"] = table["most"] / table["least"]
+    whole, first = (by(table[table["part"].astype(str) == part], "method") for part in ("all", "80"))
+    ours, ilp = whole.loc["auto"], whole.loc["HiGHS"]
+    times = 1e3 * ours["least"].min(), 1e3 * ours["most"].max()
+    assert says("decides all, in {:.0f} to {:.0f} ms".format(*times), "allocation.md")
+    assert says(f"at least {mapping_quality.mean(list(ilp['over_ours'])):.0f} times as long", "allocation.md")
+    worst = first.loc["HiGHS"].set_index("instance")["spread"]
+    assert says(f"up to {worst.max():.0f} times as long in one order as in another ({worst.idxmax()}:", "allocation.md")
+    spread = first.loc["auto"].set_index("instance")["spread"]
+    assert says(f"The spread of `auto` is up to {spread.max():.1f} ({spread.idxmax()})", "allocation.md")
