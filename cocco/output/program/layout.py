@@ -9,6 +9,7 @@ from importlib.resources import files
 
 from cocco.allocation.address_map import address_map
 from cocco.output.program.refusal import Refusal, check_supported
+from cocco.output.program.text import literal
 from simulator.model.buffer_plan import BufferPlan, make_plan, round_up, tensor_id, weights_id
 from simulator.model.price import Price
 from simulator.model.priced import PricedPartition
@@ -110,10 +111,9 @@ class Layout:
     def tensor(self, u: int, name: str, heads: int = 1, apart: int = 0) -> str:
         """Return the definition of a tensor; heads: so many are rows one below the other, these channels apart."""
         of = self.network.tensors[u]
-        return (
-            f'static const struct tensor {name} = {{"{of.name}", {of.height * heads}, {of.width}, {of.channels}, '
-            f"{self.in_dram(u)}, {of.height}, {apart}}};"
-        )
+        shape = f"{of.height * heads}, {of.width}, {of.channels}"
+        where = f"{self.in_dram(u)}, {of.height}, {apart}"
+        return f"static const struct tensor {name} = {{{literal(of.name)}, {shape}, {where}}};"
 
     def region(self, name: str, u: int, at: str, region: Region, cell: int, more: str = "", of: str = "") -> str:
         """Return the definition of a region; its sizes become constants. more: other fields; of: another tensor."""

@@ -15,7 +15,7 @@ from cocco.output.program.steps.loops import loop_step
 from cocco.output.program.steps.projected import projected_step
 from cocco.output.program.steps.rows import rows_step
 from cocco.output.program.steps.words import twice_step
-from cocco.output.program.text import heads_of, layer_text, sharing_of
+from cocco.output.program.text import heads_of, layer_text, literal, remark, sharing_of
 from simulator.accelerator import Accelerator
 from simulator.model.priced import price_partition
 from simulator.model.subgraph.regions import Region
@@ -124,7 +124,7 @@ def _sizes(layout: Layout) -> list[str]:
         f"#define {name} {value}L" if value >= 2**31 else f"#define {name} {value}" for name, value in constants.items()
     ]
     return [
-        f"/* Sizes of {network.name}: bytes, rows, columns. */",
+        remark(f"Sizes of {network.name}: bytes, rows, columns."),
         "#ifndef SIZES_H",
         "#define SIZES_H",
         "",
@@ -155,8 +155,8 @@ def _plan(layout: Layout) -> list[str]:
     for stage in layout.stages:
         n, regions = stage.number, len(layout.guarded(stage))
         title = stage.names[0] + (f" .. {stage.names[-1]}" if len(stage.names) > 1 else "")
-        lines += [f"    guard_begin(regions_{n}, {regions}); /* {title} */", f"    step_{n}();"]
-        lines.append(f'    guard_end("{title}", regions_{n}, {regions});')
+        lines += [f"    guard_begin(regions_{n}, {regions}); {remark(title)}", f"    step_{n}();"]
+        lines.append(f"    guard_end({literal(title)}, regions_{n}, {regions});")
     lines += [
         f'    printf("{kind} %llu\\n", (unsigned long long)moved[{kind.upper()}]);'
         for kind in ("weights", "inputs", "outputs")
@@ -165,7 +165,7 @@ def _plan(layout: Layout) -> list[str]:
     for v in network.outputs:
         size = network.tensors[v].elements * layout.batch
         what = f"fwrite(dram + {layout.in_dram(v)}, sizeof(element), {size}, file) != {size}"
-        lines.append(f"    if (file && {what}) /* {network.tensors[v].name} */")
+        lines.append(f"    if (file && {what}) {remark(network.tensors[v].name)}")
         lines.append('        fail("cannot be written", words[1]);')
     return [*lines, "    return file && fclose(file);", "}"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import string
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
@@ -67,6 +69,19 @@ def seconds_of(name: str, count: int) -> list[str]:
     return [f"static struct weights {each} = {{.next = {f'&{after}' if after else 'NULL'}}};" for each, after in pairs]
 
 
+_PLAIN = frozenset(string.ascii_letters + string.digits + " _-./:,()[]+=")
+
+
+def literal(text: str) -> str:
+    """Return a string of C with this text; whatever could end it, or begin an escape or a trigraph, is in octal."""
+    return '"' + "".join(chr(each) if chr(each) in _PLAIN else f"\\{each:03o}" for each in text.encode()) + '"'
+
+
+def remark(text: str) -> str:
+    """Return a comment of C with this text, which cannot end it, nor continue a line."""
+    return "/* " + re.sub(r"[*\\?]|/(?=[*/])", "_", text) + " */"
+
+
 def span(first: object, stop: object) -> str:
     """Return a span from the first to before the last, as C."""
     return f"(struct span){{{first}, {stop}}}"
@@ -83,9 +98,9 @@ def layer_text(layer: Layer, name: str, heads: int) -> str:
     heads = sharing if layer.op == "matmul" else heads
     used, active = experts_of(layer)
     return (
-        f"static const struct layer {name}_layer = {{\"{layer.name}\", '{OPS[layer.op]}', {layer.height * sharing}, "
-        f"{layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, {down}, {across}, "
-        f"{used}, {active}}};"
+        f"static const struct layer {name}_layer = {{{literal(layer.name)}, '{OPS[layer.op]}', "
+        f"{layer.height * sharing}, {layer.width}, {layer.channels}, {layer.in_channels}, {layer.groups}, {heads}, "
+        f"{down}, {across}, {used}, {active}}};"
     )
 
 

@@ -62,7 +62,8 @@ def run_program(network: Network, evaluation: Evaluation, folder: Path, target: 
     claimed = claims_of(evaluation)
     built = subprocess.run(["make", "-s", target], cwd=folder, capture_output=True, text=True, check=False)
     if built.returncode:
-        return ProgramRun(claimed, {}, f"it does not compile: {_first(built.stderr)}")
+        wrong = [line for line in built.stderr.splitlines() if "error:" in line]
+        return ProgramRun(claimed, {}, f"it does not compile: {_first(wrong[0] if wrong else built.stderr)}")
     ran = subprocess.run([f"./{target}", "outputs.bin"], cwd=folder, capture_output=True, text=True, check=False)
     if ran.returncode:
         return ProgramRun(claimed, {}, f"it stops: {_first(ran.stderr)}")

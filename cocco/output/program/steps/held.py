@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from math import lcm
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
-from cocco.output.program.text import Code, call_of, is_transposed, regions_of, seconds_of, span
+from cocco.output.program.text import Code, call_of, is_transposed, regions_of, remark, seconds_of, span
 from simulator.model.subgraph.regions import Tiling
 from simulator.model.subgraph.subgraph import COLUMNS, ROWS
 from simulator.model.subgraph.tiling import Tile
@@ -88,7 +88,7 @@ def _advance(layout: Layout, stage: Stage, u: int, rows: Pace, columns: Pace, pa
     code = Code()
     is_layer, group = u < len(layout.network.layers), "int group, " if stage.price.channel_groups > 1 else ""
     channels = _part(stage, layout.network.tensors[u].channels)
-    code(f"/* {'make' if is_layer else 'load'} the next rows and columns of {layout.network.tensors[u].name!r} */")
+    code(remark(f"{'make' if is_layer else 'load'} the next rows and columns of {layout.network.tensors[u].name!r}"))
     with code.block(f"static void next_{name}(struct span samples, {group}int down, int across)"):
         for axis, pace in (("rows", rows), ("columns", columns)):
             code(f"static const struct pace {axis} = {{{', '.join(str(int(each)) for each in pace)}}};")
@@ -145,7 +145,7 @@ def _loops(
     code, n = Code(), stage.number
     tensors = stage.model.subgraph.tensors
     rows, columns = (_ticks(each, tensors) for each in paces)
-    code(f"/* step {n}: {', '.join(stage.names)}; all regions on chip, outputs in tiles of {tile[0]} x {tile[1]} */")
+    code(remark(f"step {n}: {', '.join(stage.names)}; all regions on chip, outputs in tiles of {tile[0]} x {tile[1]}"))
     with code.block(f"void step_{n}(void)"):
         for u in tensors:
             code(f"ring(&{layout.region_name(stage, u)});")

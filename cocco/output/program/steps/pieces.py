@@ -8,7 +8,17 @@ from math import prod
 
 from cocco.output.program.layout import Layout, Stage, tensor_id, weights_id
 from cocco.output.program.refusal import Refusal
-from cocco.output.program.text import OPS, Code, call_of, experts_of, is_transposed, regions_of, seconds_of, sharing_of
+from cocco.output.program.text import (
+    OPS,
+    Code,
+    call_of,
+    experts_of,
+    is_transposed,
+    regions_of,
+    remark,
+    seconds_of,
+    sharing_of,
+)
 from simulator.model.subgraph.regions import Region
 from workloads.network.layers.ops import JOIN_OPS, PRODUCT_OPS, WINDOW_OPS
 
@@ -42,7 +52,7 @@ class Pieces:
     def function(self, code: Code, loops: str) -> Iterator[None]:
         """Write the head of the function of the step, and what runs before its loops; the body writes the rest."""
         number, names = self.stage.number, ", ".join(self.stage.names)
-        code(f"/* step {number}: {names}; order {self.plan.order}, {loops} */")
+        code(remark(f"step {number}: {names}; order {self.plan.order}, {loops}"))
         with code.block(f"void step_{number}(void)"):
             for line in self.begin:
                 code(line)

@@ -38,6 +38,20 @@ def test_no_name_of_a_layer_is_one_of_the_program(tmp_path):
     assert {"forget_1", "attend_1", "load_tile_1"} <= set(re.findall(r"struct tensor (\w+)", program["layers.c"]))
 
 
+@needs_gcc
+@pytest.mark.usefixtures("unoptimized")
+@pytest.mark.parametrize(
+    "name", ['a"b', "back\\", "*/ int broken; /*", "//", "??/", "%s%n", "\u00e9\u4e2d", '");abort();("']
+)
+def test_names_are_text_in_a_program_and_never_code(name, tmp_path):
+    b = workloads.Builder(name)
+    b.conv(f"second {name}", b.conv(f"first {name}", b.input(f"x {name}", 6, 6, 4), 8, 3, padding=1), 8)
+    for at, plan in enumerate(
+        (Partition.layerwise(b.build()), Partition.from_groups(b.build(), [[f"first {name}", f"second {name}"]]))
+    ):
+        assert run(b.build(), plan, Accelerator(shared_buffer=4096), tmp_path / str(at)).message == ""
+
+
 def block() -> Network:
     """Return two branches of different depth and stride that meet again."""
     b = workloads.Builder("block")
