@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -39,7 +39,8 @@ def is_python(source: str) -> bool:
 def of_python(source: str, *arguments: object, error: type[ValueError]) -> Any:
     """Return what a name of a file or module is, called with these arguments where it is a function or a class.
 
-    The file is imported: its code runs. Raises an error of this type, one line, where that fails.
+    The file is imported: its code runs, and what it prints goes to stderr. Raises an error of this type, one line,
+    where that fails or ends the process.
     """
     home, _, name = source.rpartition(":")
     path = Path(home)
@@ -47,13 +48,13 @@ def of_python(source: str, *arguments: object, error: type[ValueError]) -> Any:
     if is_file and not path.is_file():
         raise error(f"{source}: {home} is not there")
     try:
-        with _first(path.resolve().parent if is_file else Path.cwd()):
+        with _first(path.resolve().parent if is_file else Path.cwd()), redirect_stdout(sys.stderr):
             scope = _of_file(path.resolve()) if is_file else import_module(home)
             if hasattr(scope, name):
                 made = getattr(scope, name)
                 is_module = hasattr(made, "forward") and not isinstance(made, type)
                 return made if is_module or not callable(made) else made(*arguments)
-    except Exception as raised:  # whatever the user's own code raises
+    except (Exception, SystemExit) as raised:  # whatever the user's own code raises
         raise error(f"{source}: raises {type(raised).__name__}: {one_line(raised)}") from None
     public = ", ".join(each for each in vars(scope) if not each.startswith("_")) or "nothing"
     raise error(f"{source}: has no {name!r}; it has {public}")

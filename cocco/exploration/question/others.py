@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import redirect_stdout
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -64,10 +66,17 @@ def searched_by(word: str, question: Question) -> Trace:
 
 
 def _yielded(method: Callable[..., Iterable[Any]], *asked: object) -> Iterator[Any]:
-    """What a method yields. Raises ValueError, one line, for whatever its code raises."""
-    try:
-        yield from method(*asked)
-    except ValueError:
-        raise
-    except Exception as error:
-        raise ValueError(f"raises {type(error).__name__}: {one_line(error)}") from None
+    """What a method yields; what its code prints goes to stderr. ValueError, one line, for whatever it raises."""
+    plans: Iterator[Any] | None = None
+    while True:
+        try:
+            with redirect_stdout(sys.stderr):
+                plans = iter(method(*asked)) if plans is None else plans
+                each = next(plans)
+        except StopIteration:
+            return
+        except ValueError:
+            raise
+        except (Exception, SystemExit) as error:
+            raise ValueError(f"raises {type(error).__name__}: {one_line(error)}") from None
+        yield each

@@ -145,13 +145,13 @@ def rows_again(subgraph: Subgraph, tiling: Tiling, tensor: int, room: int, kept:
     first = floor_div(-lead, step) + 2  # where rows lie above
     if is_full:
         first = max(first, 2)
-    low, last = max(first, 1 + ceil_div(kept - lead, step)), 0
+    low, last = max(first, 1 + ceil_div(kept - lead, step)), first - 1  # last: of the last row of any reader
     high = floor_div(height[tensor] - lead, step)
     for reader in subgraph.readers[tensor][: subgraph.reader_count[tensor]]:
         v = reader.layer
         low = max(low, 1 + ceil_div(-tiling.rows[v].lead, tiling.merged[v]))
         end = floor_div(height[v] - 1 - tiling.rows[v].lead, tiling.merged[v]) + 1  # the operation of its last row
-        last, high = end if not last else max(last, end), min(high, end)
+        last, high = max(last, end), min(high, end)
     low = min(low, last + 1)
     high = max(high, low - 1)
     total = 0

@@ -31,13 +31,22 @@ def broken(problem, samples, seed):
     yield {}["here"]
 def nothing(problem, samples, seed):
     return []
+def leaves(problem, samples, seed):
+    import sys
+    sys.exit(0)
+def talks(problem, samples, seed):
+    print("on my way")
+    yield from blocks(problem, samples, seed)
 """
 
 
 @pytest.fixture
 def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     install_package(
-        tmp_path, monkeypatch, CODE, methods={each: each for each in ("blocks", "strange", "broken", "nothing")}
+        tmp_path,
+        monkeypatch,
+        CODE,
+        methods={each: each for each in ("blocks", "strange", "broken", "nothing", "leaves")},
     )
     return tmp_path
 
@@ -69,8 +78,22 @@ def test_a_method_may_choose_the_memory(package: Path):
         ("strange", ["strange: sample 1: ", "'nothing'"]),
         ("broken", ["broken: sample 1: raises KeyError: 'here'"]),
         ("nothing", ["nothing: yields no plan"]),
+        ("leaves", ["leaves: sample 1: raises SystemExit: 0"]),
         ("missing", ["--method", "'missing'"]),
     ],
 )
 def test_what_is_no_plan_is_one_line(name: str, said: list[str], package: Path):
     assert_malformed(command("partition", "vgg16", "--shared-buffer", "1MB", "--method", name, "--keep", "none"), said)
+
+
+def test_what_code_of_others_prints_goes_to_stderr(package: Path):
+    """So the object of --json is all there is on stdout."""
+    asked = ("partition", "vgg16", "--shared-buffer", "1MB", "--metric", "ema", "--keep", "none", "--json")
+    ran = command(*asked, "--method", f"{package / 'my_package.py'}:talks")
+    assert answer(ran)["method"] and "on my way" in ran.stderr
+
+
+def test_a_file_that_ends_the_process_is_one_line(tmp_path: Path):
+    (tmp_path / "script.py").write_text("import sys\ndef plan():\n    return 1\nsys.exit(0)\n")
+    ran = command("evaluate", "vgg16", f"{tmp_path / 'script.py'}:plan", "--shared-buffer", "1MB")
+    assert_malformed(ran, ["script.py:plan: raises SystemExit: 0"])

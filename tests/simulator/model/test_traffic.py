@@ -8,13 +8,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import workloads
 from simulator.execution.count.count import count_moves
 from simulator.execution.count.part import Part
 from simulator.execution.count.scheme import derive_scheme
 from simulator.execution.count.walk import walk
 from simulator.model.subgraph.regions import allocate_regions, derive_tiling
 from simulator.model.subgraph.subgraph import ROWS, Geometry, Subgraph
-from simulator.model.subgraph.traffic import buffer_bytes, weight_buffer_bytes, window_elements
+from simulator.model.subgraph.traffic import (
+    buffer_bytes,
+    rows_again,
+    taken_again,
+    weight_buffer_bytes,
+    window_elements,
+)
 from simulator.model.subgraph.updates import derive_updates, starts_full, updates_of
 from simulator.partition.partition import connected_parts
 from tests.helpers.executions import execute
@@ -62,6 +69,54 @@ def test_layers_that_run_ahead_make_a_thin_update_first():
     assert [regions[u].side[0] for u in (0, 1, 3)] == [0, 2, 0]
     windows = 28**2 + 28**2 + (28 + 3 * 2) ** 2
     assert buffer_bytes(subgraph, tiling, regions)[0] == 8 * (3 * 28**2 + windows + 2 * 28 * (1 + 2 + 2 + 2))
+
+
+def two_branches(rows, kernels):
+    """Return x -> p.. and x -> q.. -> y = p + q -> t.., windows of these kernels; x is read by p first."""
+    b = workloads.Builder("branches")
+    x, ends = b.input("x", rows, rows, 8), []
+    for name, sizes in zip("pqt", kernels, strict=True):
+        end = b.add("y", ends) if name == "t" else x
+        for i, size in enumerate(sizes):
+            end = b.conv(f"{name}{i}", end, 8, size, padding=size // 2)
+        ends.append(end)
+    return b.build()
+
+
+def taken_one_by_one(subgraph, tiling, tensor, region, is_full):
+    """Return the rows that come out of SIDE, one row operation after the other, those before the map's among them."""
+    first = 2 if is_full else -tiling.rows[tensor].lead // tiling.merged[tensor] + 2
+    room, kept = region.main[ROWS], region.side[ROWS]
+    return sum(taken_again(subgraph, tiling, tensor, room, kept, each) for each in range(first, 100))
+
+
+def test_a_reader_whose_last_row_comes_before_the_first_operation_counts():
+    """3x3, tile 1: p needs row 2 of x in operation 0, its last one; q has all of its rows by operation -1."""
+    network = two_branches(3, ([1], [1, 3], [3, 3, 3]))
+    layers = range(len(network.layers))
+    subgraph, scheme = Subgraph(Geometry(network), layers), derive_scheme(Part(network, layers), (1, 1), 8)
+    tiling = derive_tiling(subgraph, (1, 1))
+    regions, moves = allocate_regions(subgraph, tiling), count_moves(scheme, walk(scheme))
+    x = len(network.layers)
+    assert not starts_full(subgraph, tiling, ROWS)
+    assert rows_again(subgraph, tiling, x, regions[x].main[ROWS], regions[x].side[ROWS], False) == 3
+    assert buffer_bytes(subgraph, tiling, regions)[0] == moves.results + moves.windows + moves.wholes + moves.copies
+
+
+@pytest.mark.parametrize("block", [*range(3), *(pytest.param(each, marks=pytest.mark.slow) for each in range(3, 60))])
+def test_rows_taken_again_are_those_of_each_operation(block):
+    """Deep chains on small maps, where windows run far ahead: readers end before, in and after operation 0."""
+    rng = random.Random(block)
+    for _ in range(200):
+        kernels = [[rng.choice((1, 3)) for _ in range(rng.randint(least, 5))] for least in (1, 1, 2)]
+        network, side = two_branches(rng.randint(3, 5), kernels), rng.choice((1, 1, 2))
+        subgraph = Subgraph(Geometry(network), range(len(network.layers)))
+        tiling = derive_tiling(subgraph, (side, side))
+        regions, is_full = allocate_regions(subgraph, tiling), starts_full(subgraph, tiling, ROWS)
+        for u in subgraph.tensors:
+            if kept := regions[u].side[ROWS]:
+                found = rows_again(subgraph, tiling, u, regions[u].main[ROWS], kept, is_full)
+                assert found == taken_one_by_one(subgraph, tiling, u, regions[u], is_full), (network, side, u)
 
 
 def test_a_crop_reads_only_what_lies_inside():
