@@ -150,6 +150,8 @@ def with_forced(question: KeepQuestion, is_whole: bool, alike: Alike) -> KeepQue
     layers = lowered(layers, question.layer_floor, takes)
     crosses = _crosses(question, fuses, alone, nests)
     for nest in question.nests:
+        # an output is in no pattern, which prices the nest as it is: that it is written would count twice
+        crosses &= ~sum([1 << u for u in members(nest & looks.outputs) if nest & fuses.readers[u]])
         inside = [u for u in members(nest & crosses) if nest & fuses.readers[u]]
         if inside:
             group, least = tuple(members(nest)), looks.at(nest).floor * (1 - loss)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from cocco.bounds.patterns import tables
 from cocco.bounds.patterns.runs import Budget, Runs
 from cocco.bounds.patterns.tables import Small, Twin, patterns_of
 from cocco.effort.budgets import PRICE_STEPS
+from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem, on_hardware, part_of
 from cocco.search.exact.question import Pattern
 from cocco.search.exact.window import Place
@@ -27,6 +29,7 @@ from tests.helpers.exact_plan import exact_plan
 from tests.helpers.kept_questions import random_question
 from tests.helpers.kept_states import every_state, floor_of
 from tests.helpers.parts import few_seeds, in_parts
+from tests.helpers.place_networks import place_problem
 from tests.helpers.random_problems import random_problem
 from tests.helpers.search_graphs import dag
 
@@ -138,6 +141,30 @@ def test_no_state_costs_less_where_rows_go_to_a_cache():
         results.append(check(on_hardware(network, Accelerator(shared_buffer=size), metric=metric), seed))
     assert sum(states for states, _, _ in results) > 1_000
     assert sum(more for _, _, more in results) > 50
+
+
+@few_seeds(60, 2_000)
+def test_no_state_costs_less_where_rows_that_a_nest_reads_go_to_a_cache(seeds):
+    """A pattern prices the nest as it is: that its rows are written is not counted once more."""
+    for seed in seeds:
+        stream, problem = random.Random(seed), place_problem(seed, 4)
+        (network,) = problem.networks
+        layers = tuple(replace(layer, appended=stream.random() < 0.4) for layer in network.layers)
+        check(on_hardware(replace(network, layers=layers), problem.accelerator, metric=problem.metric), seed)
+
+
+@pytest.mark.parametrize("engine", ["fast", "reference"])
+def test_a_nest_that_reads_rows_of_a_cache_is_not_ruled_out(engine: EngineName, monkeypatch: pytest.MonkeyPatch):
+    """conv -> conv, appended -> their sum -> conv, 194 bytes, three samples: 4,992 bytes; it was said to take 5,376."""
+    monkeypatch.setattr(cheapest, "FIRST_STEPS", 1)
+    monkeypatch.setattr(cheapest, "FAR_OFF", math.inf)
+    b = workloads.Builder("rows")
+    first = b.conv("first", b.input("x", 4, 2, 16), 16, 1)
+    total = b.add("total", [b.append_to_cache(b.conv("rows", first, 16, 1)), first])
+    b.conv("last", total, 16, 1)
+    machine = Accelerator(shared_buffer=194, batch=3, max_regions=5)
+    problem = on_hardware(b.build(), machine, metric="ema", keep="auto")
+    assert cheapest_plans(problem, engine=engine, below=5_000.0).cost == 4_992
 
 
 def test_both_engines_agree_with_patterns():
