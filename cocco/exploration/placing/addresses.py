@@ -98,7 +98,7 @@ def _split(problem: Problem, result: Result) -> Result:
     """Return a result without kept tensors with every failing subgraph split."""
     accelerator = result.accelerator
     chosen = problem.memory_of(accelerator)
-    pricer, plans, splits = Pricer(problem), list(result.plans), 0
+    pricer, plans, splits = Pricer(problem.plain), list(result.plans), 0  # none of them keeps any
     for i in range(len(plans)):
         while splits < MAX_CUTS:
             failing = _failing(problem, i, plans[i], accelerator)

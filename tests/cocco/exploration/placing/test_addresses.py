@@ -41,6 +41,19 @@ TIGHT = [("p0", 0, 1, 3), ("p1", 0, 3, 1), ("p2", 1, 2, 2), ("p3", 1, 4, 1), ("p
          ("p6", 3, 4, 2), ("p7", 4, 5, 3)]  # fmt: skip
 
 
+def test_a_plan_that_keeps_nothing_is_split_at_its_own_prices():
+    """Its subgraphs have no addresses in five regions; its parts are priced as they are, with nothing kept."""
+    b = workloads.Builder("parts")
+    x = b.input("x", 6, 6, 12)
+    turned = b.rearrange("turned", x, 6, 6, 12)
+    b.mul("gated", [turned, b.global_avgpool("mean", turned)])
+    b.conv("last", [turned, x], 24, 1, 3)
+    chip = Accelerator(shared_buffer=2280, max_regions=5)
+    for seed in range(4):
+        found = cocco.partition(b.build(), chip, metric="ema", samples=100, seed=seed, check_addresses=True)
+        assert found.evaluation.ema_bytes == found.cost and verify(b.build(), found.plan, chip).verified
+
+
 def test_the_window_without_addresses_is_found():
     """Four bytes are live in each step, and none of its five steps can be left out of the proof; later ones can."""
     buffers = [Buffer(name, lower + 2, upper + 2, size) for name, lower, upper, size in TIGHT]
