@@ -15,7 +15,7 @@ from cocco.problem.names import Keep
 from experiments.common import command, least_traffic
 from experiments.common.drawing import LINES, over_capacity
 from experiments.common.experiment import Compute, Experiment, Seconds
-from experiments.common.searches import ALPHA, WIDE, left, method_of
+from experiments.common.searches import ALPHA, WIDE, kb, left, method_of
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.technology import KiB
@@ -87,7 +87,7 @@ def recommended(point: Point) -> Point:
     )  # fmt: skip
     return {
         "floor_bytes": least_traffic.must_cross(network),
-        "kilobytes": result.accelerator.buffer_bytes // KiB,
+        "kilobytes": kb(result.accelerator.buffer_bytes),
         "ema_bytes": result.evaluation.ema_bytes,
         "energy_pj": result.evaluation.energy_pj,
         "energy_status": result.status,

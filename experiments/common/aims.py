@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import workloads
 from cocco.cli.options import values
+from cocco.problem.space import Range
 from cocco.scheduling.budgets import NAMES
 from simulator.hardware_files import read_hardware
 from simulator.metrics import METRIC_NAMES
@@ -52,7 +53,11 @@ def _network(text: str) -> str:
 
 
 def _range(text: str) -> str:
-    values.capacity_range(text)
+    sizes = values.capacity_range(text)
+    try:
+        Range(*sizes)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
     return text
 
 
@@ -72,7 +77,9 @@ AIMS: Mapping[str, Aim] = {
     "cores": Aim(values.count, "N", "cores of the accelerator"),
     "batch": Aim(values.count, "N", "samples at once"),
     "buffers": Aim(_one_of("shared", "separate"), "KIND", "shared: one memory; separate: global and weight buffer"),
-    "hardware": Aim(_hardware, "FILE", "hardware files, of which the buffers are not used: those are chosen"),
+    "hardware": Aim(
+        _hardware, "FILE", "hardware files; where a script chooses the buffers, those of the file are not used"
+    ),
     "keep": Aim(_one_of("auto", "none"), "KEEP", "auto: tensors may stay on chip; none (default): as in the paper"),
     "metric": Aim(_one_of(*METRIC_NAMES), "METRIC", f"what is minimized: {', '.join(METRIC_NAMES)}; default energy"),
     "range": Aim(_range, "LOW:HIGH:STEP", "candidates for each buffer; default: the paper's"),

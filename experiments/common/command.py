@@ -31,7 +31,7 @@ def main(experiment: Experiment, arguments: Sequence[str] | None = None) -> int:
     name = experiment.name
     try:
         given = vars(_parser(experiment).parse_args(words))
-        aims.checked(name, experiment.taken, given)
+        experiment.checked(given, given["quick"])
         print(f"{name}: {estimate(seconds_of(experiment, given), given)}", file=sys.stderr, flush=True)
         with alive(name, "running", True):
             table = experiment.run(**given)

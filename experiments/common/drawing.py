@@ -156,6 +156,13 @@ def _in_groups(
                 axes.text(place, 0.02, "n/a", transform=axes.get_xaxis_transform(), rotation=90, size=7, ha="center")
 
 
+def say_none(axes: Axes) -> None:
+    """Say in a panel without data that nothing runs."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.text(0.5, 0.5, "nothing runs in the memories given", transform=axes.transAxes, size=9, ha="center")
+
+
 def log_labels(axis: Axis) -> None:
     """Label a log axis, drawn and scaled, in plain numbers: 1, 2, 5 of each decade, evenly where it spans less."""
     low, high = axis.get_view_interval()

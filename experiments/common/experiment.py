@@ -46,6 +46,7 @@ class Experiment:
     quick: Mapping[str, Any] = field(default_factory=dict)
     options: Callable[[argparse.ArgumentParser], object] | None = None  #: adds to the parser what this script takes
     keeps: bool = False  #: whether its searches keep tensors on chip, whose proofs take longer
+    check: Callable[[Mapping[str, Any]], None] | None = None  #: raises ValueError for settings that it cannot have
     axes: Sequence[str] = ()  #: which of `aims.FIELDS` it may be aimed at beside its own settings
 
     def run(
@@ -72,7 +73,7 @@ class Experiment:
             answers = sweep(run, asked, folder, workers=workers, dask=dask)
             return [{**point, **answer} for point, answer in zip(points, answers)]
 
-        chosen = aims.checked(self.name, self.taken, given)
+        chosen = self.checked(given, quick)
         settings = {**self.full, **(self.quick if quick else {})}
         settings |= {name: value for name, value in chosen.items() if name not in self.axes}
         tables = []
@@ -83,7 +84,15 @@ class Experiment:
                 if name not in table:
                     table.insert(place, name, value)
             tables.append(table)
-        return pandas.concat(tables, ignore_index=True) if len(tables) > 1 else tables[0]
+        table = pandas.concat(tables, ignore_index=True).infer_objects()
+        return table.astype(dict.fromkeys(table.columns[table.isna().all()], float))  # None is NaN, as read again
+
+    def checked(self, given: Mapping[str, Any], quick: bool = False) -> dict[str, Any]:
+        """Return what this experiment is aimed at, without what is None; ValueError, one line, for what it cannot."""
+        chosen = aims.checked(self.name, self.taken, given)
+        if self.check is not None:
+            self.check({**self.full, **(self.quick if quick else {}), **chosen})
+        return chosen
 
     @property
     def taken(self) -> list[str]:

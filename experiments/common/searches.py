@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import pandas
@@ -12,12 +14,14 @@ import cocco
 import workloads
 from cocco.bank.bank import Starts
 from cocco.cli.options.values import capacity_range
+from cocco.exploration.answers.lacking import finite
 from cocco.exploration.answers.result import Result
 from cocco.problem.names import SpaceMethod
 from experiments.sweep.points import Point
 from simulator.accelerator import Accelerator
 from simulator.evaluation import Evaluation
 from simulator.hardware_files import BUFFERS, read_hardware
+from simulator.technology import KiB
 
 SAMPLES = 50_000  #: of each co-exploration (Cocco, Sec. 5.1.3)
 CORES_SAMPLES = 5_000  #: of each over cores, one among them: our choice, as several cores take far longer to price
@@ -81,9 +85,14 @@ def point(network: str, space: str, method: str, *, seed: int, samples: int = SA
 
 
 def explored(point: Point) -> Point:
-    """Return the memory that a co-exploration chose, its price, and what is proven."""
+    """Return the memory that a co-exploration chose, its price, and what is proven; no numbers where nothing runs."""
     result = search(point)
-    return {**memory(result.accelerator), **priced(result.evaluation), **ending(result)}
+    sizes = memory(result.accelerator)
+    return {
+        **(sizes if result.plans else dict.fromkeys(sizes)),
+        **priced(result.evaluation),
+        **ending(result),
+    }
 
 
 def tabled(point: Point) -> Point:
@@ -148,11 +157,26 @@ def machine(point: Mapping[str, Any]) -> dict[str, Any]:
 
     With the paper's plans, but where tensors may stay on chip.
     """
-    given = read_hardware(point["hardware_file"]) if "hardware_file" in point else {}
-    given = {"plans": "all" if point.get("keep") == "auto" else "paper"} | given
+    given = {"plans": "all" if point.get("keep") == "auto" else "paper"} | _of_file(point)
     return {name: value for name, value in given.items() if name not in BUFFERS} | {
         name: point[name] for name in ("cores", "batch") if name in point
     }
+
+
+def chip_of(point: Mapping[str, Any], usual: Accelerator) -> Accelerator:
+    """Return the chip of a point: with the usual buffers, unless its hardware file has some."""
+    buffers = {name: value for name, value in _of_file(point).items() if name in BUFFERS}
+    return replace(Accelerator(**buffers) if buffers else usual, **machine(point))
+
+
+def buffers_text(table: pandas.DataFrame) -> str:
+    """Return which buffers the rows of a table on the paper's platform have, for its picture."""
+    usual = "1 MB global and 1.125 MB weight buffer"
+    return f"buffers of the hardware file, or {usual}" if "hardware_file" in table else usual
+
+
+def _of_file(point: Mapping[str, Any]) -> dict[str, Any]:
+    return read_hardware(point["hardware_file"]) if "hardware_file" in point else {}
 
 
 def space_of(point: Mapping[str, Any]) -> cocco.SharedBuffer | cocco.SeparateBuffers:
@@ -170,31 +194,46 @@ def sizes(row: Mapping[str, Any]) -> Point:
 
 
 def capacity_kb(table: pandas.DataFrame) -> pandas.Series[Any]:
-    """Return the buffers of one core in each row of a table, in total."""
-    return table[[name for name in SIZES if name in table]].sum(axis=1)
+    """Return the buffers of one core in each row of a table, in total; NaN where none is known."""
+    return table[[name for name in SIZES if name in table]].sum(axis=1, min_count=1)
 
 
 def memory(chip: Accelerator) -> Point:
     """Return the buffers of one core, KB."""
     if chip.is_shared:
-        return {"shared_kb": chip.activation_capacity // 1024}
-    return {"global_kb": chip.activation_capacity // 1024, "weight_kb": chip.weight_capacity // 1024}
+        return {"shared_kb": kb(chip.activation_capacity)}
+    return {"global_kb": kb(chip.activation_capacity), "weight_kb": kb(chip.weight_capacity)}
+
+
+def kb(size: int) -> float:
+    """Return bytes in KB, exactly.
+
+    >>> kb(2048), kb(1600)
+    (2, 1.5625)
+    """
+    return size / KiB if size % KiB else size // KiB
 
 
 def priced(evaluation: Evaluation) -> Point:
-    """Return what a partition costs."""
-    return {
+    """Return what a partition costs; None for each number where it cannot run."""
+    found = {
         "subgraphs": len(evaluation.subgraphs),
         "ema_bytes": evaluation.ema_bytes,
         "energy_pj": evaluation.energy_pj,
         "latency_cycles": evaluation.latency_cycles,
     }
+    return found if evaluation.fits else dict.fromkeys(found)
 
 
 def ending(result: Result, cost: float | None = None) -> Point:
-    """Return the cost (a lower one if another search found it), how the search ended, and the gap that is left."""
+    """Return the cost (a lower one if another search found it), how the search ended, and the gap that is left.
+
+    Where nothing runs there is no cost: "infeasible" where that is proven.
+    """
     cost = result.cost if cost is None else cost
-    bound = result.lower_bound
+    bound = finite(result.lower_bound)
+    if not math.isfinite(cost):
+        return {"cost": None, "status": result.status, "lower_bound": bound, "gap": None}
     proven = bound is not None and cost <= bound
     return {
         "cost": cost,

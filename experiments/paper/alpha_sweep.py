@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from cocco.candidates.rounding import SAME
 from cocco.problem.criteria import CRITERIA
 from experiments.common import command, published, searches
-from experiments.common.drawing import panels, styles, title
+from experiments.common.drawing import panels, say_none, styles, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -39,7 +40,7 @@ def rows(
     first = {row["network"]: row[column] for row in found if row["alpha"] == alphas[0]}
     columns = (column, share, "cost", "samples", "seed", "status", "gap")
     for row in found:
-        row[share] = row[column] / first[row["network"]]
+        row[share] = None if row[column] is None else row[column] / first[row["network"]]
     return [
         {
             "network": row["network"],
@@ -54,11 +55,13 @@ def rows(
 def exchanged(found: Sequence[Point], column: str) -> list[Point]:
     """Return the rows, each with the answer of whichever alpha costs least at its own: memory grows with alpha then.
 
-    What a plan takes in its memory does not depend on alpha. Of answers that cost the same a row keeps its own. column:
-    of what is minimized.
+    What a plan takes in its memory does not depend on alpha. Of answers that cost the same a row keeps its own; one
+    without numbers costs infinitely much. column: of what is minimized.
     """
 
     def cost(row: Point, alpha: float) -> float:
+        if row[column] is None:
+            return math.inf
         return 1024 * sum(searches.sizes(row).values()) + alpha * float(row[column])
 
     rows = []
@@ -98,6 +101,8 @@ def plot(table: pandas.DataFrame) -> Figure:
     )
     axes[1].set_ylabel("buffers of one core (KB)")
     sizes = searches.capacity_kb(table)
+    for each in axes if sizes.isna().all() else ():
+        say_none(each)
     if sizes.max() > FAR * sizes.min():
         axes[1].set_yscale("log")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=6, fontsize=8)

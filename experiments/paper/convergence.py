@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import bisect
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from cocco.exploration.answers.lacking import finite
 from cocco.search.baselines.two_step import SAMPLES_PER_CANDIDATE
 from experiments.common import command, searches
-from experiments.common.drawing import LINES, dots, panels, title
+from experiments.common.drawing import LINES, dots, panels, say_none, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -28,8 +31,9 @@ def rows(
     """Return the best cost so far at checkpoints, one row per network, method, seed and checkpoint.
 
     over_best: above the best cost that any run of the network found, or enumeration proved. samples_within: when the
-    run came within 1 % of it; empty if never. Shared buffer, alpha 0.002. Two-step methods count 5,000 samples before
-    the first memory has its cost. seeds: seed, seed + 1, ...; so many.
+    run came within 1 % of it; empty if never. A run without any answer has one row, without a cost. Shared buffer,
+    alpha 0.002. Two-step methods count 5,000 samples before the first memory has its cost. seeds: seed, seed + 1, ...;
+    so many.
     """
     points = [
         searches.point(name, **{"space": "shared", "method": method, **case}, seed=each, samples=samples)
@@ -38,24 +42,38 @@ def rows(
         for each in range(seed, seed + seeds)
     ]
     found = compute(traced, points)
-    best = {name: min(row["cost"] for row in found if row["network"] == name) for name in networks}
+    best = {
+        name: min((row["cost"] for row in found if row["network"] == name and row["costs"]), default=math.inf)
+        for name in networks
+    }
     return [place for row in found for place in _curve(row, best[row["network"]])]
 
 
 def traced(point: Point) -> Point:
-    """Return when the best cost so far fell, and to what; `cost` is the final one, proven where it can be."""
+    """Return when the best cost so far fell, and to what; `cost` is the final one, proven where it can be.
+
+    Samples that do not run have no cost.
+    """
     result = searches.search(point, bounded=False)
-    points = result.points
+    points = result.points[np.isfinite(result.points["best_cost"])]
     falls = points[points["best_cost"].diff().fillna(-1) < 0]
     numbers = [int(number) for number in falls["sample"]]
     if point["method"] in ("RS+GA", "GS+GA"):  # a sample of these is a memory, searched with so many samples
         numbers = [min(number * SAMPLES_PER_CANDIDATE, point["samples"]) for number in numbers]
-    return {"samples_at": numbers, "costs": list(falls["best_cost"]), "cost": result.cost, "status": result.status}
+    return {
+        "samples_at": numbers,
+        "costs": list(falls["best_cost"]),
+        "cost": finite(result.cost),
+        "status": result.status,
+    }
 
 
 def _curve(row: Point, best: float) -> list[Point]:
-    """Return the rows of one run, at the checkpoints that it had an answer at."""
+    """Return the rows of one run, at the checkpoints that it had an answer at; one without a cost if at none."""
     numbers, costs = row["samples_at"], row["costs"]
+    about = {name: row[name] for name in ("network", "method", "seed")}
+    if not costs:
+        return [about | {"samples": row["samples"], "best_cost": None, "over_best": None, "samples_within": None}]
     within = next((at for at, cost in zip(numbers, costs) if cost <= best * (1 + WITHIN_BEST)), None)
     found = []
     for share in CHECKPOINTS:
@@ -64,7 +82,7 @@ def _curve(row: Point, best: float) -> list[Point]:
         if place:
             cost = costs[place - 1]
             found.append(
-                {name: row[name] for name in ("network", "method", "seed")}
+                about
                 | {"samples": samples, "best_cost": round(cost), "over_best": round(cost / best - 1, 6)}
                 | {"samples_within": within}
             )
@@ -96,6 +114,11 @@ def _draw_curves(axes: Axes, table: pandas.DataFrame) -> None:
         over = 100 * runs.groupby("samples")["over_best"].agg(["min", "median", "max"])
         axes.plot(over.index, over["median"], label=method, markersize=3.5, linewidth=1.2, **style)
         axes.fill_between(over.index, over["min"], over["max"], color=style["color"], alpha=0.15, linewidth=0)
+    axes.set_xlabel("samples")
+    axes.set_ylabel("cost above the best known (%)")
+    if table["over_best"].isna().all():
+        say_none(axes)
+        return
     axes.set_xscale("log")
     axes.set_xlim(right=table["samples"].max())
     axes.set_yscale("symlog", linthresh=1)
@@ -103,8 +126,6 @@ def _draw_curves(axes: Axes, table: pandas.DataFrame) -> None:
     ticks = [0, 0.5, 1, 2, 5, 10, 20, 50, 100]
     axes.set_yticks([each for each in ticks if each < axes.get_ylim()[1]])
     axes.yaxis.set_major_formatter("{x:g}")
-    axes.set_xlabel("samples")
-    axes.set_ylabel("cost above the best known (%)")
 
 
 def _draw_needed(axes: Axes, table: pandas.DataFrame, names: Sequence[str]) -> None:

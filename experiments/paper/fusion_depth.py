@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas
@@ -14,7 +13,7 @@ import workloads
 from cocco.problem.problem import Problem, on_hardware
 from cocco.search.pricing.subgraphs import SubgraphCosts
 from experiments.common import command, published, searches
-from experiments.common.drawing import bars, dots, log_labels, panels, title
+from experiments.common.drawing import bars, dots, log_labels, number, panels, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.common.published import with_paper
 from experiments.sweep.points import Point
@@ -28,7 +27,7 @@ CHIP = Accelerator(global_buffer=1 * MiB, weight_buffer=1152 * KiB)  #: Cocco, F
 
 
 def rows(compute: Compute, _: int, networks: Sequence[str], case: Mapping[str, Any]) -> list[Point]:
-    """Return one row per network and L; shares are of L = 1. Nothing is random.
+    """Return one row per network and L; shares are of L = 1. Nothing is random. What does not run has no numbers.
 
     The paper does not name its four networks; ours are those of its tables.
     """
@@ -39,16 +38,17 @@ def rows(compute: Compute, _: int, networks: Sequence[str], case: Mapping[str, A
 
 def fused(point: Point) -> Point:
     """Return what the least-traffic partition with at most so many layers per subgraph needs."""
-    network, chip = workloads.load(point["network"]), replace(CHIP, **searches.machine(point))
+    network, chip = workloads.load(point["network"]), searches.chip_of(point, CHIP)
     problem = on_hardware(network, chip, metric="ema")
     found = evaluate(network, Partition.from_ids(network, limited(problem, point["layers"])), chip)
-    return {
+    needs = {
         "subgraphs": len(found.subgraphs),
         "ema_bytes": found.ema_bytes,
         "ema_activation_bytes": found.ema_bytes - found.ema_weight_bytes,
         "bandwidth_bytes_per_cycle": found.bandwidth_mean_bytes_per_cycle,
         "rate_bytes_per_cycle": found.ema_bytes / found.latency_cycles,
     }
+    return needs if found.fits else dict.fromkeys(needs)
 
 
 def limited(problem: Problem, most: int) -> list[list[int]]:
@@ -79,7 +79,7 @@ def _shared(row: Point, first: Point, is_paper: bool) -> Point:
     found = dict(row)
     for name in ("ema", "ema_activation", "bandwidth", "rate"):
         column = next(each for each in row if each.startswith(f"{name}_bytes"))
-        found[f"{name}_share"] = row[column] / first[column]
+        found[f"{name}_share"] = None if None in (row[column], first[column]) else row[column] / first[column]
     paper = published.FIGURE_3_RESNET50 if is_paper and row["network"] == "resnet50" else {}
     return with_paper(found, {"ema_activation_share": paper.get(row["layers"])})
 
@@ -95,8 +95,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     names = list(dict.fromkeys(table["network"]))
     for each, (column, (label, scale)) in zip(axes, columns.items()):
         heights: dict[str, Sequence[float | None]] = {
-            f"L = {depth}": [float(value) * scale for value in table[table["layers"] == depth][column]]
-            for depth in DEPTHS
+            f"L = {depth}": [*map(number, table[table["layers"] == depth][column] * scale)] for depth in DEPTHS
         }
         is_log = scale < 1
         (dots if is_log else bars)(each, [title(name) for name in names], heights)
@@ -108,7 +107,7 @@ def plot(table: pandas.DataFrame) -> Figure:
     for place, abreast in ((0, 1), (2, 3)):
         axes[place].legend(fontsize=8, ncols=abreast, loc="upper left")
     axes[2].set_ylim(top=1.12 * axes[2].get_ylim()[1])
-    figure.suptitle("At most L layers per subgraph, 1 MB global and 1.125 MB weight buffer", size=10)
+    figure.suptitle(f"At most L layers per subgraph, {searches.buffers_text(table)}", size=10)
     return figure
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 import pandas
@@ -12,6 +11,7 @@ from matplotlib.figure import Figure
 
 import cocco
 import workloads
+from cocco.exploration.answers.lacking import finite
 from cocco.problem.names import HardwareMethod
 from experiments.common import command, published, searches
 from experiments.common.drawing import bars, number, panels, title
@@ -31,7 +31,8 @@ def rows(
 ) -> pandas.DataFrame:
     """Return one row per network and method; shares are of greedy. Where the enumeration gave up it has no numbers.
 
-    gap: to the optimum where enumeration finished, else to the lower bound that is always there.
+    Nor has what does not run. gap: to the optimum where enumeration finished, else to the lower bound that is always
+    there.
     """
     found = compute(
         partitioned,
@@ -51,17 +52,20 @@ def rows(
 def partitioned(point: Point) -> Point:
     """Return what the partition of a method needs."""
     result = cocco.partition(
-        workloads.load(point["network"]), replace(CHIP, **searches.machine(point)), method=METHODS[point["method"]],
+        workloads.load(point["network"]), searches.chip_of(point, CHIP), method=METHODS[point["method"]],
         metric="ema", samples=point["samples"], seed=point["seed"],
     )  # fmt: skip
-    return {
+    needs = {
         "ema_bytes": result.evaluation.ema_bytes,
         "bandwidth_bytes_per_cycle": result.evaluation.bandwidth_mean_bytes_per_cycle,
         "rate_bytes_per_cycle": result.evaluation.ema_bytes / result.evaluation.latency_cycles,
-        "subgraphs": len(result.plan),
+        "subgraphs": len(result.evaluation.subgraphs),
+    }
+    return {
+        **(needs if result.plans else dict.fromkeys(needs)),
         "samples": result.samples,
         "status": result.status,
-        "lower_bound": result.lower_bound,
+        "lower_bound": finite(result.lower_bound),
     }
 
 
@@ -69,12 +73,13 @@ def _row(row: Point, greedy: Point, enumeration: Point) -> Point:
     needs = ("ema_bytes", "bandwidth_bytes_per_cycle", "rate_bytes_per_cycle", "subgraphs")
     bound = enumeration["lower_bound"]
     found = {name: row[name] for name in ("network", "method", "seed", "samples", "status")}
-    if row["status"] == "gave_up":  # the numbers are those of a heuristic that stepped in
-        return found | dict.fromkeys((*needs, "ema_share", "bandwidth_share", "rate_share", "gap"))
+    if row["status"] == "gave_up" or row["ema_bytes"] is None:  # gave up: they are those of a heuristic
+        shares = ("ema_share", "bandwidth_share", "rate_share")
+        return found | dict.fromkeys((*needs, *shares, "gap", "is_optimal", "paper_is_optimal"))
     found |= {name: row[name] for name in needs}
     for name in ("ema", "bandwidth", "rate"):
         column = next(each for each in needs if each.startswith(f"{name}_bytes"))
-        found[f"{name}_share"] = row[column] / greedy[column]
+        found[f"{name}_share"] = None if greedy[column] is None else row[column] / greedy[column]
     gap = (row["ema_bytes"] - bound) / row["ema_bytes"]
     optimal = enumeration["status"] == "optimal" and gap <= 0
     paper = row["network"] in published.FIGURE_11_OPTIMAL if row["method"] == "Cocco" else None
@@ -87,7 +92,8 @@ def plot(table: pandas.DataFrame) -> Figure:
     _draw(axes[0], table, "ema_share", "off-chip traffic")
     _draw(axes[1], table, "rate_share", "traffic / latency")
     axes[0].legend(fontsize=8, ncols=4, loc="upper left")
-    axes[0].set_title("1 MB global and 1.125 MB weight buffer; n/a: the enumeration gave up", size=10)
+    infeasible = ", or nothing runs" if (table["status"] == "infeasible").any() else ""
+    axes[0].set_title(f"{searches.buffers_text(table)}; n/a: the enumeration gave up{infeasible}", size=10)
     return figure
 
 
@@ -97,7 +103,7 @@ def _draw(axes: Axes, table: pandas.DataFrame, column: str, label: str) -> None:
         method: [number(value) for value in table[table["method"] == method][column]] for method in METHODS
     }
     bars(axes, [title(name) for name in names], heights)
-    top = max(value for values in heights.values() for value in values if value is not None)
+    top = max((value for values in heights.values() for value in values if value is not None), default=1)
     axes.set_ylim(0, 1.25 * top)
     axes.axhline(1, color="black", linewidth=0.6)
     axes.set_ylabel(f"{label} (greedy = 1)", size=9)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas
 from matplotlib.figure import Figure
@@ -26,6 +27,16 @@ def rows(compute: Compute, _: int, networks: Sequence[str]) -> list[Point]:
     """
     found = compute(blocks, [{"network": name, "tile": tile} for name in networks for tile in TILES])
     return [{"network": row["network"], "tile": row["tile"], **each} for row in found for each in row["rows"]]
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Raise ValueError where no network has a block to compare."""
+    networks = settings["networks"]
+    if not any(blocks({"network": name, "tile": TILES[0]})["rows"] for name in networks):
+        raise ValueError(
+            f"{', '.join(networks)} {'has' if len(networks) == 1 else 'have'} no block of {LEAST_IN_BLOCK} layers or "
+            "more with tiles; production_centric compares blocks"
+        )
 
 
 def blocks(point: Point) -> Point:
@@ -90,6 +101,7 @@ EXPERIMENT = Experiment(
     Seconds(quick=1, full=1),
     full={"networks": ("resnet50", "googlenet")},
     quick={"networks": ("resnet50",)},
+    check=check,
 )
 run = EXPERIMENT.run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ import cocco
 import workloads
 from cocco.output.pictures.search import COLOURS
 from experiments.common import command, searches
-from experiments.common.drawing import panels, title
+from experiments.common.drawing import panels, say_none, title
 from experiments.common.experiment import Compute, Experiment, Seconds
 from experiments.sweep.points import Point
 
@@ -29,13 +30,16 @@ def rows(compute: Compute, seed: int, networks: Sequence[str], samples: int, cas
     """Return some samples of each group of generations: capacity of one core, energy, cost.
 
     The genetic algorithm is the paper's (Settings.paper), with 20 generations of 500 genomes; shared buffer, alpha
-    0.002. mean_cost and deviation are of all samples of the group. Raises ValueError where the samples
-    are not so many whole generations.
+    0.002. mean_cost and deviation are of all samples of the group that run; those that do not have no numbers.
     """
-    if samples % GENERATIONS:
-        raise ValueError(f"samples must be {GENERATIONS} whole generations; got {samples}")
     points = [{"network": name, "population": samples // GENERATIONS, "seed": seed, **case} for name in networks]
     return [{"network": each["network"], **row} for each in compute(clouded, points) for row in each["rows"]]
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    """Raise ValueError where the samples are not so many whole generations."""
+    if settings["samples"] % GENERATIONS:
+        raise ValueError(f"samples must be {GENERATIONS} whole generations; got {settings['samples']}")
 
 
 def clouded(point: Point) -> Point:
@@ -51,19 +55,25 @@ def clouded(point: Point) -> Point:
     kept: list[Point] = []
     for number in range(GROUPS):
         members = points[group == number]
-        spread = {"mean_cost": round(members["cost"].mean()), "deviation": round(members["cost"].std())}
+        costs = members["cost"][np.isfinite(members["cost"])]
+        spread = {"mean_cost": _rounded(costs.mean()), "deviation": _rounded(costs.std())}
         chosen = np.linspace(0, len(members) - 1, min(SAMPLES_KEPT, len(members))).round().astype(int)
         for _, sample in members.iloc[chosen].iterrows():
             kept.append(
                 {
                     "group": number + 1,
-                    "capacity_kb": int(sample[buffers].sum()) // 1024,
-                    "energy_uj": round(sample["value"] * 1e-6, 2),
-                    "cost": round(sample["cost"]),
+                    "capacity_kb": searches.kb(int(sample[buffers].sum())),
+                    "energy_uj": _rounded(sample["value"] * 1e-6, 2),
+                    "cost": _rounded(sample["cost"]),
                     **spread,
                 }
             )
     return {"rows": kept}
+
+
+def _rounded(value: float, digits: int | None = None) -> float | None:
+    """Return a rounded number, None for one that is not finite."""
+    return round(value, digits) if math.isfinite(value) else None
 
 
 def plot(table: pandas.DataFrame) -> Figure:
@@ -87,8 +97,11 @@ def _draw(axes: Axes, table: pandas.DataFrame) -> None:
             points["capacity_kb"], points["energy_uj"] / 1000, marker, color=shades(number / GROUPS), markersize=4,
             markeredgecolor="0.3", markeredgewidth=0.3, linewidth=0, label=generations,
         )  # fmt: skip
-    shown = table["energy_uj"].quantile([0, 1 - NOT_DRAWN]) / 1000
-    axes.set_ylim(0.95 * shown.iloc[0], 1.02 * shown.iloc[1])
+    if table["energy_uj"].isna().all():
+        say_none(axes)
+    else:
+        shown = table["energy_uj"].quantile([0, 1 - NOT_DRAWN]) / 1000
+        axes.set_ylim(0.95 * shown.iloc[0], 1.02 * shown.iloc[1])
     alpha = float(table["alpha"].iloc[0]) if "alpha" in table else searches.ALPHA
     ends = np.array([0, 1.05 * table["capacity_kb"].max()])
     axes.set_xlim(*ends)
@@ -114,6 +127,7 @@ EXPERIMENT = Experiment(
     full={"networks": searches.FOUR[:3], "samples": SAMPLES},
     quick={"networks": searches.FOUR[:1]},
     axes=("alphas", "cores", "batch", "buffers", "hardware", "keep", "range"),
+    check=check,
 )
 run = EXPERIMENT.run
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from experiments.beyond import pareto
+from experiments.beyond import kept_tensors, pareto
 from experiments.common import aims, command, drawing
 from experiments.common.experiment import Experiment
-from experiments.paper import alpha_sweep, coexploration_shared, fusion_depth
+from experiments.paper import alpha_sweep, coexploration_shared, fusion_depth, partition_quality
 from tests.helpers.command_line import ROOT, answer, cocco, in_this_process
 from tests.helpers.tiny_network import write_tiny
 
@@ -65,6 +65,9 @@ def test_an_experiment_is_aimed_from_the_shell_as_in_run(network: str, tmp_path:
         (["--cores", "2", "2"], "cores must name each value once; got 2 2"),
         (["--alphas", "0"], "--alphas: must be above 0; got '0'"),
         (["--buffers", "both"], "must be one of shared, separate; got 'both'"),
+        (["--range", "2KB:1KB:1KB"], "--range: range low must be at most high, got low=2048 and high=1024 bytes"),
+        (["--range", "1KB:2KB:0"], "--range: a size must be at least 1 byte"),
+        (["--range", "1:9000000:1"], "--range: a range has at most 65536 candidates, got 9000000"),
     ],
 )
 def test_what_means_nothing_is_one_line_and_exit_2_before_anything_runs(words: list[str], said: str, tmp_path: Path):
@@ -120,6 +123,52 @@ def test_alpha_sweep_of_one_s_own_chip_is_what_explore_says(keep: str, metric: s
         assert row["energy_pj" if metric == "energy" else "ema_bytes"] in found["totals"].values()
     (picture,) = [axes.get_ylabel() for axes in alpha_sweep.EXPERIMENT.picture(table).axes[:1]]
     assert picture.startswith(metric)
+
+
+def test_run_refuses_a_range_that_is_none_before_anything_runs(tmp_path: Path):
+    with pytest.raises(ValueError, match="range: range low must be at most high, got low=2048 and high=1024 bytes"):
+        alpha_sweep.run(tmp_path / "out", range=["2KB:1KB:1KB"])
+    assert not (tmp_path / "out").exists()
+
+
+def test_sizes_that_are_no_whole_kb_are_exact(network: str, tmp_path: Path):
+    table = alpha_sweep.run(
+        tmp_path, networks=[network], samples=200, alphas=[0.0001, 0.001, 0.01], range=["1000:30000:700"]
+    )
+    capacity = 1024 * table["shared_kb"]
+    assert ((capacity - 1000) % 700 == 0).all() and (capacity % 1024 > 0).any()
+    assert list(table["cost"]) == pytest.approx(list(capacity + table["alpha"] * table["energy_pj"]), rel=1e-12)
+
+
+def test_a_memory_that_is_recommended_is_what_its_cost_counts(tmp_path: Path):
+    """The network of one block takes 7.5 KB."""
+    found = kept_tensors.run(
+        tmp_path / "out", networks=[write_tiny(tmp_path / "a.json", "a")], samples=100, kilobytes=[8]
+    )
+    chosen = found[found["memory"] == "chosen"]
+    capacity = 1024 * chosen["kilobytes"]
+    assert list(chosen["cost"]) == pytest.approx(list(capacity + 0.002 * chosen["energy_pj"]), rel=1e-12)
+
+
+def test_where_the_buffers_are_fixed_those_of_the_file_replace_them(network: str, tmp_path: Path):
+    """Without a file, and with one that has no buffers, they are the paper's; eight bytes hold nothing."""
+    for name, text in {"none": "cores: 1", "small": "shared_buffer: 3KB", "no": "shared_buffer: 8"}.items():
+        (tmp_path / f"{name}.yaml").write_text(text)
+    files = [str(tmp_path / f"{name}.yaml") for name in ("none", "small", "no")]
+    plain = fusion_depth.run(tmp_path / "plain", networks=[network])
+    depths = fusion_depth.run(tmp_path / "depths", networks=[network], hardware=files)
+    assert list(depths["ema_bytes"][:3]) == list(plain["ema_bytes"])
+    assert (depths["ema_bytes"][3:6] > depths["ema_bytes"][2]).all() and depths["ema_bytes"][6:].isna().all()
+    found = partition_quality.run(tmp_path / "found", networks=[network], hardware=files, samples=200)
+    for file, rows in found.groupby("hardware_file"):
+        words = [network, "--method", "exact", "--metric", "ema", "--plans", "paper", "--hardware", file]
+        words += ["--global-buffer", "1MB", "--weight-buffer", "1152KB"] if file == files[0] else []
+        known = {row["method"]: row for row in rows.to_dict("records")}
+        if file == files[2]:
+            assert rows["ema_bytes"].isna().all() and set(rows["status"]) == {"infeasible"}
+        else:
+            assert known["enumeration"]["ema_bytes"] == answer(cocco("partition", *words, "--json"))["cost"]
+    assert "buffers of the hardware file" in partition_quality.EXPERIMENT.picture(found).axes[0].get_title()
 
 
 def test_hardware_that_is_malformed_is_one_line(tmp_path: Path):

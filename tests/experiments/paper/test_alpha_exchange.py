@@ -22,6 +22,16 @@ def test_a_row_takes_a_cheaper_answer_of_another_alpha():
     assert found[0] == row(1, 1, 1000) and found[2] == row(2, 9, 1, network="b")
 
 
+def test_a_row_without_numbers_gives_nothing_and_takes_what_another_found():
+    """Alpha 1 was given up, with a bound: the answer of alpha 2 costs 1024 + 1000 there. Of network b nothing runs."""
+    nothing: dict[str, object] = {"shared_kb": None, "energy_pj": None, "cost": None, "status": "gave_up"}
+    lost = row(1, 1, 1, 1012.0) | nothing
+    none = [row(alpha, 1, 1, None, "b") | nothing | {"status": "infeasible"} for alpha in (1, 2)]
+    found = exchanged([lost, row(2, 1, 1000), *none], "energy_pj")
+    assert found[0] == row(1, 1, 1000, 1012.0) | {"cost": 2024.0, "gap": 0.5}
+    assert found[1:] == [row(2, 1, 1000), *none]
+
+
 @given(st.lists(st.tuples(st.integers(1, 50), st.integers(1, 10**5)), min_size=1, max_size=6))
 def test_memory_grows_and_energy_falls_with_alpha(plans: list[tuple[int, int]]):
     alphas = [2.0**i for i in range(len(plans))]

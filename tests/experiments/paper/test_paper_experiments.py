@@ -9,8 +9,9 @@ import math
 import os
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,10 +22,11 @@ from pandas.testing import assert_frame_equal
 import workloads
 from cocco.problem.problem import on_hardware
 from experiments import __main__ as every
-from experiments.common import published, searches
+from experiments.common import command, published, searches
 from experiments.common.published import difference, with_paper
 from experiments.paper import convergence, fusion_depth
 from simulator.accelerator import Accelerator
+from tests.helpers.command_line import in_this_process
 from tests.helpers.parts import first_of
 from tests.helpers.tiny_network import write_tiny
 
@@ -173,6 +175,67 @@ def test_cloud_has_ten_groups_and_later_ones_cost_less(tables: dict):
     assert means[-1] < means[0]
     capacity = 1024 * table["capacity_kb"]
     np.testing.assert_allclose(table["cost"], capacity + searches.ALPHA * 1e6 * table["energy_uj"], rtol=0.01)
+
+
+NOTHING = {
+    "alpha_sweep": {"samples": 100, "range": ["3:9:3"]},
+    "convergence": {"samples": 100, "seeds": 2, "range": ["3:9:3"]},
+    "sample_cloud": {"samples": 100, "range": ["3:9:3"]},
+    "fusion_depth": {},
+    "partition_quality": {"samples": 100},
+}  #: with these, and a chip of eight bytes, nothing runs
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_does_not_run_is_a_row_without_numbers(name: str, network: str, tables: dict, tmp_path: Path):
+    """Alone, and beside what runs: the others have the numbers that they have alone."""
+    (tmp_path / "chip.yaml").write_text("shared_buffer: 8\n")
+    (tmp_path / "usual.yaml").write_text("cores: 1\n")
+    asked: dict[str, Any] = {"networks": [network], **NOTHING[name]}
+    is_aimed = "range" in asked
+    if not is_aimed:
+        asked["hardware"] = [str(tmp_path / "chip.yaml")]
+    axis, other = ("range", "1KB:30KB:1KB") if is_aimed else ("hardware", str(tmp_path / "usual.yaml"))
+    alone = script(name).run(tmp_path / "alone", **asked)
+    usual = script(name).run(tmp_path / "usual", **asked | {axis: [other]})
+    mixed = script(name).run(tmp_path / "mixed", **asked | {axis: [*asked[axis], other]})
+    about = {"network", "method", "layers", "alpha", "seed", "samples", "status", "group", "capacity_kb"}
+    columns = {*tables[name].columns}
+    assert columns <= {*alone.columns} and len(alone) and alone[sorted(columns - about)].isna().all(axis=None)
+    assert "status" not in alone or set(alone["status"]) == {"infeasible"}
+    assert_frame_equal(mixed[len(alone) :].reset_index(drop=True)[usual.columns], usual, check_dtype=False)
+    for table in (alone, mixed):
+        read = pandas.read_csv(io.StringIO(table.to_csv(index=False)))
+        for each in (table, read):
+            script(name).EXPERIMENT.picture(each).savefig(io.BytesIO(), format="png", dpi=30)
+
+
+def test_samples_that_do_not_run_count_in_no_mean(tmp_path: Path, network: str, monkeypatch: pytest.MonkeyPatch):
+    """By hand: of the costs 10, infinite, 20 and infinite the mean is 15, and the deviation the root of 50."""
+    samples = {"generation": 0, "shared_buffer_bytes": 1600, "cost": [10, math.inf, 20, math.inf]}
+    points = pandas.DataFrame(samples).assign(value=lambda table: table["cost"] * 1e6)
+    monkeypatch.setattr(script("sample_cloud").cocco, "explore", lambda *_, **__: SimpleNamespace(points=points))
+    rows = script("sample_cloud").clouded({"network": network, "population": 2, "seed": 0})["rows"]
+    assert [row["cost"] for row in rows] == [10, None, 20, None] == [row["energy_uj"] for row in rows]
+    assert {row["capacity_kb"] for row in rows} == {1.5625}
+    assert {(row["mean_cost"], row["deviation"]) for row in rows} == {(15, 7)}
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("production_centric", ["--networks", "vgg16"], "vgg16 has no block of 4 layers or more with tiles"),
+        ("production_centric", ["--networks", "vgg16", "gpt"], "vgg16, gpt have no block of 4 layers or more"),
+        ("sample_cloud", ["--samples", "30"], "samples must be 20 whole generations; got 30"),
+    ],
+)
+def test_what_an_experiment_cannot_have_is_one_line_before_anything_runs(
+    name: str, words: list[str], said: str, tmp_path: Path
+):
+    finished = in_this_process(partial(command.main, script(name).EXPERIMENT), *words, folder=tmp_path)
+    assert (finished.returncode, finished.stdout) == (2, "")
+    (line,) = finished.stderr.splitlines()
+    assert line.startswith(f"{name}: error: {said}") and not list(tmp_path.iterdir())
 
 
 def test_difference_to_the_paper_stands_beside_our_number():
