@@ -307,7 +307,7 @@ def add_keep(parser: Parser, has_plain: bool = True) -> None:
     parser.add_argument_group(SEARCH).add_argument(
         "--keep", choices=("auto", "none"),
         help=f"auto ({default}): tensors may stay on chip between subgraphs, with a proof that no "
-        "plan costs less, where that finishes; none: as in the paper",
+        "plan costs less, where that finishes; none: nothing stays",
     )  # fmt: skip
 
 
