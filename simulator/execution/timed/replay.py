@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 from simulator.execution.count.miss import Miss
@@ -71,6 +72,7 @@ class Replay:
         self.stored = self._stored()
         self.inputs = [self._load_inputs(i) for i in range(len(steps))]
         self.weights = [self._load_weights(i) for i in range(len(steps))]
+        self.coming = [self._coming(i) for i in range(len(steps))]
         for i in range(len(steps)):
             self._check_needs(i)
 
@@ -155,10 +157,11 @@ class Replay:
 
     def _made(self, step: int, operation: int) -> int:
         """Return when an operation has computed."""
-        place = bisect_left(self.stages[step], operation + 1, key=lambda each: each.made)
-        if place == 0 and not any(done[operation + 1] for done in self.steps[step].slots.values()):
-            return self.finish(step - 1) if step else 0  # it takes no time
-        return self.stages[step][min(place, len(self.stages[step]) - 1)].end
+        stages = self.stages[step]
+        if operation + 1 < stages[0].operation:  # it takes no time: no layer has a whole slot of it
+            return self.finish(step - 1) if step else 0
+        place = bisect_left(stages, operation + 1, key=lambda each: each.made)
+        return stages[min(place, len(stages) - 1)].end
 
     # transfers
 
@@ -232,8 +235,23 @@ class Replay:
             raise Miss(f"{odd}: no layer of this step")
         return found
 
+    def _coming(self, i: int) -> list[tuple[int, int]]:
+        """Return operations, and when all has come that they and those before them need, both growing."""
+        items, weights = self.steps[i].inputs, self.steps[i].weights
+        found = [(items[each.item].operation, each.stop) for each in self.inputs[i]]
+        found = sorted(found + [(weights[each.item].operation, each.stop) for each in self.weights[i]])
+        return list(zip((operation for operation, _ in found), accumulate((stop for _, stop in found), max)))
+
+    def _there_for(self, step: int, operation: int) -> int:
+        """Return when all has come that an operation needs."""
+        place = bisect_left(self.coming[step], (operation + 1,))
+        return self.coming[step][place - 1][1] if place else 0
+
     def _check_needs(self, i: int) -> None:
-        """Raise Miss if an operation begins before its inputs, or a layer before its weights."""
+        """Raise Miss if an operation begins before its inputs, or a layer before its weights.
+
+        Outputs leave after both, also those of an operation that takes no time.
+        """
         needs, stages = self.steps[i], self.stages[i]
         for each in self.inputs[i]:
             operation = needs.inputs[each.item].operation
@@ -249,6 +267,9 @@ class Replay:
             if each.stop > begin:
                 name = self.names[item.layer]
                 raise Miss(f"step {i}: weights come until {each.stop}, and {name!r} begins at {begin}")
+        for each in self.gone[i]:
+            if each.start < (there := self._there_for(i, needs.outputs[each.item].operation)):
+                raise Miss(f"step {i}: outputs leave from {each.start} on, and what makes them comes until {there}")
 
     # what is held
 
@@ -293,7 +314,8 @@ class Replay:
                 most = max(most, sum(size for _, size in alive))
             total = sum(sizes.values())
             for each in pieces:
-                until = self._made(i, needs.weights[each.item].last)
+                last = needs.weights[each.item].last
+                until = max(self._made(i, last), min(self._there_for(i, last), self.finish(i)))
                 room.load(each.start, each.stop, each.room_bytes * most // total if total else 0, until, True)
 
     def _hold_outputs(self, i: int, room: Room) -> None:
