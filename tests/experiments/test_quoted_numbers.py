@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas
 import pytest
 
+from experiments.common.drawing import TITLES
 from experiments.page_tables.tables import reference
 from experiments.paper.related import allocation_time, mapping_quality
 
@@ -145,8 +146,8 @@ def test_kept_tensors_lower_the_cost():
     chosen = reference("kept_tensors").query("memory != 'given'")
     cost = chosen.pivot_table(index="network", columns="keep", values="cost")
     lower = (100 * (1 - cost["auto"] / cost["none"])).sort_values()
-    assert (lower.index[0], lower.index[-1]) == ("vgg16", "resnet152")
-    assert says(f"falls by {lower.iloc[0]:.1f} % (VGG16) to {lower.iloc[-1]:.1f} % (ResNet152)")
+    least, most = (f"{lower.iloc[at]:.1f} % ({TITLES[str(lower.index[at])]})" for at in (0, -1))
+    assert says(f"falls by {least} to {most}")
 
 
 def ends(name: str) -> pandas.DataFrame:
