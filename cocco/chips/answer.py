@@ -178,10 +178,10 @@ def _remarks(search: Search, axes: Axes, best: Pair | None) -> tuple[str, ...]:
     """Return what a reader should know before he builds this chip."""
     found, question = [], search.question
     priced = question.worth is not None and question.worth.each != "capacity" or question.criterion in ("area", "price")
-    if not priced and not any(each.name in ("area", "price") for each in question.limits):
-        found.append("neither a mm2 nor a dollar costs anything here and none is limited: the largest array wins")
     if not question.of_plans and question.rates is None and question.criterion != "latency":
         found.append("nothing asks for speed (a limit on latency, or rates): the smallest array wins")
+    elif not priced and not any(each.name in ("area", "price") for each in question.limits):
+        found.append("neither a mm2 nor a dollar costs anything here and none is limited: the largest array wins")
     if "cores" in axes.values and search.chips[0].machine.technology.dram_channels is None:
         found.append(
             "every core brings a DRAM channel of its own; --axis channels=N or dram: {channels: N} shares them"
