@@ -5,11 +5,14 @@ column stands for a step: the tensors kept while it runs, which of them have bee
 sizes of buffers that only this step has. A plan is forbidden if it has steps, in that order but not necessarily next to
 each other, that hold at least these: the steps between only take more room. How far each ban has matched is part of the
 search's state, as in a finite automaton. A state that has matched less of every ban, at no more cost, dominates.
+
+A step that a ban matches may also leave bytes free: it then costs no less and holds other buffers. Where no ban
+matches, this brings nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from typing import NamedTuple
 
@@ -53,9 +56,12 @@ class WayTrail(NamedTuple):
 class Ways:
     """The ways through a graph of plans, and the bans on them."""
 
-    def __init__(self, near: Near, sizes: Sizes, during: Callable[[NearStep], int]) -> None:
-        """during: the tensors that a step holds whole."""
-        self.near, self.sizes, self.during = near, sizes, during
+    def __init__(
+        self, near: Near, sizes: Sizes, during: Callable[[NearStep], int],
+        lighter: Callable[[NearStep], NearStep | None],
+    ) -> None:  # fmt: skip
+        """during: the tensors that a step holds whole. lighter: the same step with more bytes left free, if any."""
+        self.near, self.sizes, self.during, self.lighter = near, sizes, during, lighter
         self.bans: list[_Ban] = []
         self.bits = self.lasts = 0
         self.of_step: dict[int, _Step] = {}
@@ -93,17 +99,28 @@ class Ways:
                 return None, bound, looked
             looked += 1
             known.append(mask)
-            for step in near.steps[at]:
-                bound = cost + step.price + left[step.after]
-                if bound >= below:
-                    continue
-                after = self._after(mask, step)
-                if after is None or any(not each & ~after for each in masks.get(step.after, ())):
+            for step, after in self._steps(at, mask, cost, below):
+                if any(not each & ~after for each in masks.get(step.after, ())):
                     continue
                 pushed += 1
                 there = step.after, after, cost + step.price, WayTrail(step, trail)
-                heappush(queue, (bound, -self.layers[step.after], pushed, *there))
+                heappush(queue, (cost + step.price + left[step.after], -self.layers[step.after], pushed, *there))
         return None, below, looked
+
+    def _steps(self, at: int, mask: int, cost: float, below: float) -> Iterator[tuple[NearStep, int]]:
+        """Yield the steps from a state that are not forbidden, and how far each ban has matched after them.
+
+        cost: of the way to the state; below: what the whole way must cost less than.
+        """
+        for first in self.near.steps[at]:
+            step: NearStep | None = first
+            while step is not None and cost + step.price + self.near.left[step.after] < below:
+                after = self._after(mask, step)
+                if after is not None:
+                    yield step, after
+                    if after == mask & self._place(step.after):
+                        break
+                step = self.lighter(step)
 
     def _after(self, mask: int, step: NearStep) -> int | None:
         """Return how far each ban has matched after a step; None where the step is forbidden."""
@@ -120,7 +137,7 @@ class Ways:
             during = self.during(step)
             for columns, base in self.bans[known:]:
                 for k, column in enumerate(columns):
-                    if column.kept & ~during or not _holds(self.sizes(step), column.sizes):
+                    if column.kept & ~during or not holds(self.sizes(step), column.sizes):
                         continue
                     if k:
                         meets |= 1 << base + k - 1
@@ -148,7 +165,7 @@ class Ways:
         return self.near.places[state].unwritten | self.near.places[state].written
 
 
-def _holds(sizes: tuple[int, ...], least: tuple[int, ...]) -> bool:
+def holds(sizes: tuple[int, ...], least: tuple[int, ...]) -> bool:
     """Return whether each size in `least` has its own counterpart at least as large in `sizes`; both descend."""
     return len(least) <= len(sizes) and all(small <= large for small, large in zip(least, sizes))
 

@@ -2,14 +2,17 @@
 
 The exact search finds the least cost by bytes. If its plan has no addresses, all plans below a cost are turned into a
 graph (cocco.search.exact.plans_below), whose cheapest ways are tried for addresses one after another. Buffers
-proved to have none are forbidden wherever they appear (forbidden.py), so each try excludes many plans. The first way
-with addresses is the cheapest plan that has any. If a budget ends before it is known whether a plan has addresses, the
-plan's cost is a lower bound. Budgets are counts.
+proved to have none are forbidden wherever they appear (bans.py), so each try excludes many plans. A step that a ban
+matches is there again with bytes left free, in which it runs with other tiles, at their cost. The first way with
+addresses is the cheapest plan that has any. If a budget ends before it is known whether a plan has addresses, or what a
+step holds in less room, the plan's cost is a lower bound. Budgets are counts.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from itertools import count
 from typing import NamedTuple
 
 from cocco.allocation.address_map import map_of
@@ -18,7 +21,7 @@ from cocco.allocation.windows import clip
 from cocco.bounds.cheapest import keep_question, near_graph
 from cocco.candidates.sets import members
 from cocco.effort.budgets import GRAPH_STEPS, NEXT_LOOKS, PACKING
-from cocco.exploration.placing.bans import Column, Ways
+from cocco.exploration.placing.bans import Column, Ways, holds
 from cocco.problem.names import EngineName
 from cocco.problem.problem import Problem
 from cocco.search.exact.plans_below import Near, NearStep
@@ -26,23 +29,35 @@ from cocco.search.exact.question import KeptStep, sets_of_consumers, sets_of_pro
 from cocco.search.exact.route import spans_beyond
 from simulator.allocation.judge import Buffer
 from simulator.model.buffer_plan import plan_buffers, round_up
+from simulator.model.cost import total
 from simulator.model.kept import Kept, Reserved
 from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
 
 PLANS_TRIED = 64  #: plans that are asked for addresses; our choice
+LIGHTER = 20_000  #: prices of steps with bytes left free; our choice
+REST = -1  #: bytes that a step leaves free which stands for all that are not known: it costs and holds the least
 
 
 class PlacedPlan(NamedTuple):
-    """The cheapest plan with addresses (None: none found below the limit), and a cost that no such plan undercuts."""
+    """A plan with addresses (None: none found below the limit), and a cost that no such plan undercuts."""
 
     plan: Partition | None
-    bound: float  #: Formula 1; that of the plan, if there is one
+    bound: float  #: Formula 1
+    is_cheapest: bool  #: whether the plan costs the bound
     steps: int  #: of the exact search
 
 
+class _Held(NamedTuple):
+    """A step as it runs with some bytes left free."""
+
+    sizes: tuple[int, ...]  #: of each buffer that only this step has, descending
+    price: float
+    next_spare: int  #: the least bytes to leave free in which it cannot run so
+
+
 def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, needs_pairs: bool) -> PlacedPlan | None:
-    """Return the cheapest plan with addresses that costs less than `below`; None if its graph exceeds the budgets.
+    """Return a plan with addresses that costs less than `below`, the cheapest known; None if its graph is too large.
 
     problem: one network on given hardware, one core. steps: of the exact search. needs_pairs: whether a plan must also
     need no more (start, end) pairs than the region manager has.
@@ -51,8 +66,8 @@ def placed_plan(problem: Problem, below: float, steps: int, engine: EngineName, 
     if near is None:
         return None
     search = _Search(problem, near, needs_pairs)
-    plan, bound = search.cheapest(below)
-    return PlacedPlan(plan, bound, taken)
+    plan, cost = search.cheapest(below)
+    return PlacedPlan(plan, min(cost, search.open), plan is not None and cost <= search.open, taken)
 
 
 class _Search:
@@ -62,23 +77,30 @@ class _Search:
         self.problem, self.near, self.needs_pairs = problem, near, needs_pairs
         self.question = keep_question(problem)
         self.machine, self.rules = problem.accelerator, problem.rules[0]
+        self.room = self.machine.activation_capacity if self.machine.is_shared else self.machine.weight_capacity
         self.word = self.machine.technology.buffer_word_bytes
         network = self.question.network
         self.readers, self.reads = sets_of_consumers(network), sets_of_producers(network)
         self.outputs = sum(1 << v for v in range(len(network.layers)) if network.is_output[v])
-        self.sizes_of: dict[KeptStep, tuple[int, ...]] = {}
+        self.held: dict[tuple[KeptStep, int], _Held | None] = {}
         self.known: dict[int, tuple[int, ...]] = {}
-        self.ways = Ways(near, self.sizes, self.during)
+        self.after: dict[int, NearStep | None] = {}
+        self.numbers = count(-1, -1)  # of steps with bytes left free
+        self.open = math.inf  # the cost of the cheapest way through a step of which not all is known
+        self.ways = Ways(near, self.sizes, self.during, self.lighter)
         self.packing = Packing(self.machine.activation_capacity // self.word * self.word, PACKING)
 
     def cheapest(self, below: float) -> tuple[Partition | None, float]:
-        """Return the cheapest plan with addresses below a cost, and a cost that no other such plan undercuts."""
+        """Return the cheapest plan with addresses below a cost, and a cost that none undercuts, `open` aside."""
         looks, least = NEXT_LOOKS, 0.0
         for _ in range(PLANS_TRIED):
             way, least, looked = self.ways.cheapest(below, looks)
             looks -= looked
             if way is None:
                 break
+            if any(step.spare == REST for step in way):
+                self.open = least
+                continue
             buffers = self.buffers(way)
             windows = self.packing.open_windows(buffers, len(way))
             if not windows:
@@ -94,7 +116,8 @@ class _Search:
         """Return a way as a plan."""
         groups = [tuple(members(step.group)) for step in way]
         spans = spans_beyond(self.ways.kept(step.after) for step in way)
-        return Partition.from_ids(self.question.network, groups, self.problem.metric, spans)
+        spare = [step.spare for step in way]
+        return Partition.from_ids(self.question.network, groups, self.problem.metric, spans, (), spare)
 
     def _is_placed(self, plan: Partition) -> bool:
         held = plan_buffers(self.question.network, plan, self.machine, self.problem.tile_rule)
@@ -136,11 +159,36 @@ class _Search:
     def sizes(self, step: NearStep) -> tuple[int, ...]:
         """Return the bytes of each buffer that only this step has, descending."""
         if step.number not in self.known:
-            kept_step = self._kept_step(step)
-            if kept_step not in self.sizes_of:
-                self.sizes_of[kept_step] = self._sizes(kept_step)
-            self.known[step.number] = self.sizes_of[kept_step]
+            held = self._held(self._kept_step(step), 0)
+            assert held is not None, "the exact search found that this step fits"
+            self.known[step.number] = held.sizes
         return self.known[step.number]
+
+    def lighter(self, step: NearStep) -> NearStep | None:
+        """Return the same step with more bytes left free, where it then holds other buffers; None if it cannot run."""
+        if step.number not in self.after:
+            self.after[step.number] = self._lighter(step)
+        found = self.after[step.number]
+        return None if found is not None and found.spare == REST and self.open < math.inf else found
+
+    def _lighter(self, step: NearStep) -> NearStep | None:
+        if step.spare == REST:
+            return None
+        kept_step, sizes, spare = self._kept_step(step), self.sizes(step), step.spare
+        price, found = step.price, self._held(kept_step, spare)
+        while self.question.more_room_pays and len(self.held) < LIGHTER and found is not None:
+            spare = found.next_spare
+            found = self._held(kept_step, spare)
+            if found is not None and not holds(found.sizes, sizes):
+                sizes, price = found.sizes, found.price
+                break
+        else:
+            if found is None:
+                return None
+            sizes, spare = (), REST
+        number = next(self.numbers)
+        self.known[number] = sizes
+        return step._replace(number=number, price=price, spare=spare)
 
     def _kept_step(self, step: NearStep) -> KeptStep:
         """Return a step as the exact search prices it."""
@@ -158,15 +206,28 @@ class _Search:
         size = sum(self.question.whole[u] for u in members(here)) - handed
         return KeptStep(layers, on_chip, loaded, written, size, (here & ~on_chip).bit_count(), handed)
 
-    def _sizes(self, step: KeptStep) -> tuple[int, ...]:
+    def _held(self, step: KeptStep, spare: int) -> _Held | None:
+        """Return how a step runs with bytes left free; None if it cannot."""
+        if (step, spare) not in self.held:
+            self.held[step, spare] = self._priced(step, spare) if spare <= self.room else None
+        return self.held[step, spare]
+
+    def _priced(self, step: KeptStep, spare: int) -> _Held | None:
         sets = (frozenset(members(each)) for each in (step.on_chip, step.loaded, step.written))
         model = SubgraphModel(self.rules, step.layers, Kept(*sets) if step.on_chip else None)
-        machine, reserved = self.machine, Reserved(*step[4:])
+        machine, reserved = self.machine, Reserved(*step[4:], spare)
         price = model.price(machine.activation_capacity, machine.weight_capacity, reserved)
-        assert isinstance(price, Price), "the exact search found that this step fits"
+        if not isinstance(price, Price):
+            return None
         sizes = [each.main_bytes + each.side_bytes for each in model.residency(price).regions.values()]
         sizes += [price.weight_bytes] if machine.is_shared else []
-        return tuple(sorted((round_up(size, self.word) for size in sizes if size), reverse=True))
+        taken = price.weight_bytes
+        if machine.is_shared:
+            taken += price.kept_bytes + price.activation_bytes
+        objective = self.problem.objective
+        cost = objective.weights[0] * objective.of(total([price], machine), machine)
+        rounded = tuple(sorted((round_up(size, self.word) for size in sizes if size), reverse=True))
+        return _Held(rounded, cost, max(spare, self.room - taken) + 1)
 
 
 def _columns(buffers: Sequence[Buffer]) -> list[Column]:

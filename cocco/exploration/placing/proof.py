@@ -2,7 +2,7 @@
 
 The exact search proves the least cost by bytes. If its plan has addresses, the proof holds for it as it is. If it has
 none, or was changed to get them and costs more, the cheapest plan with addresses is sought in that memory
-(placed_plans.py). Each other memory is then ruled out below that cost, or solved in the same way. This covers only one
+(cheapest.py). Each other memory is then ruled out below that cost, or solved in the same way. This covers only one
 network on one core (our choice): answers for several have always had addresses so far.
 """
 
@@ -76,9 +76,10 @@ class _Proof:
         if answer is None:
             self.least = min(self.least, self.bound)
             return
-        if answer.plan is None:
+        if not answer.is_cheapest:
             none_below = self.below if answer.bound >= value else problem.objective.cost(answer.bound, machine)
             self.least = min(self.least, none_below)
+        if answer.plan is None:
             return
         self.best = priced(problem, memory, (answer.plan,))
         self.below = self.best.cost

@@ -26,6 +26,7 @@ class NearStep(NamedTuple):
     after: int
     group: int  #: its layers, as a set
     price: float
+    spare: int = 0  #: bytes that it leaves free
 
 
 class Near(NamedTuple):
