@@ -7,6 +7,7 @@ from math import gcd
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
+from simulator.model.cuts import check_cuts
 from simulator.model.kept import Kept, Reserved
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
@@ -47,6 +48,7 @@ class PricingRules:
         if accelerator.cores > 1:
             geometry = geometry.unshared()  # our choice: cores share no weights of several layers
             _check_shared(geometry.network, technology.channel_alignment)
+        check_cuts(geometry.network, technology)
         if not accelerator.mapper.is_flat:
             _check_plain(geometry.network)
         self.geometry = geometry

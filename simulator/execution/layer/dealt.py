@@ -74,7 +74,7 @@ def count_dealt(network: Network, v: int, plan: LayerPlan, scheme: str, cores: i
     layer, kind = network.layers[v], kind_of(network, v)
     chips, made, anew, seen = [], 0, 0, {}
     for mine in deal_layer(network, v, scheme, cores, batch, word):
-        key = len(mine.outputs), len(mine.samples), mine.operands if layer.op not in JOIN_OPS else ()
+        key = _key(layer, mine)
         if key not in seen:
             own = plan_of_core(plan, mine.network.layers[0])
             seen[key] = count_on_chip(mine.network, 0, own, len(mine.samples), word, kind=kind)
@@ -171,7 +171,7 @@ def run_parts(
         return False
     seen = set()
     for mine in deal_layer(one, place, scheme, cores, batch, word):
-        key = len(mine.outputs), len(mine.samples), mine.operands if one.layers[place].op not in JOIN_OPS else ()
+        key = _key(one.layers[place], mine)
         if key not in seen:
             own = plan_of_core(plan, mine.network.layers[0])
             run_scaled(mine.network, 0, own, len(mine.samples), word, full)
@@ -184,6 +184,12 @@ def shares(layer: Layer, scheme: str) -> str:
     if scheme == "held":
         return "weights" if has_weights(layer) else ""
     return "" if _has_parts(layer) or layer.op in ELEMENTWISE_OPS or is_depthwise(layer) else "inputs"
+
+
+def _key(layer: Layer, mine: Mine) -> tuple[object, ...]:
+    """Return what is the same in all cores that take and move the same."""
+    operands = () if layer.op in JOIN_OPS else (mine.operands, mine.places)  # another operand may have other bits
+    return len(mine.outputs), len(mine.samples), operands
 
 
 def plan_of_core(plan: LayerPlan, layer: Layer) -> LayerPlan:

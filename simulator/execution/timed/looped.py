@@ -18,7 +18,7 @@ from simulator.execution.layer.common.following import following_of
 from simulator.execution.layer.common.plan import CHAINED, DENSE, Kind, LayerPlan, kind_of
 from simulator.execution.layer.counted.dense import Run, runs_of, words_of
 from simulator.execution.layer.counted.epilogue import count_gates
-from simulator.execution.layer.dealt import deal_layer, plan_of_core
+from simulator.execution.layer.dealt import Mine, deal_layer, plan_of_core
 from simulator.execution.layer.nest import as_one
 from simulator.execution.timed.apart import apart_steps, copy_steps, joined_steps, passes_steps, scan_steps, sums_steps
 from simulator.execution.timed.dense import ORDERS, Dense
@@ -115,7 +115,7 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
         (v,) = part.layers
         one, place = folded(part.network, v)
         parts = deal_layer(one, place, plan.cores, accelerator.cores, batch, word)
-        most = max(parts, key=lambda each: len(each.outputs) * len(each.samples))
+        most = max(parts, key=lambda each: (len(each.outputs) * len(each.samples), _width(each)))
         kind = kind_of(one, place)
         own = plan_of_core(loops, most.network.layers[0])
         return lambda: layer_steps(most.network, 0, own, len(most.samples), word, NOTHING_STAYS, (), kind)
@@ -125,6 +125,11 @@ def _steps(part: Part, plan: Plan, accelerator: Accelerator) -> Steps:
         return lambda: _chain(part, loops, batch, word)
     whole = as_one(part.network, part.layers, part.lies)
     return lambda: layer_steps(whole.network, whole.v, loops, batch, word, whole.lies, whole.after)
+
+
+def _width(mine: Mine) -> int:
+    """Return the most bits of a number that a core reads."""
+    return max(each.bits for each in mine.network.inputs)
 
 
 def _in_turn(found: list[tuple[Run, int]], words: list[tuple[tuple[int, bool, int], ...]]) -> Iterator[Run]:

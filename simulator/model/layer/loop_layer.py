@@ -207,8 +207,9 @@ class LoopLayer(_Fields):
 
     @cached_property
     def most_bits(self) -> int:
-        """The most bits of a producer that comes from DRAM."""
-        return max((bits for bits, each in zip(self.producer_bits, self.passing) if each), default=8)
+        """The most bits of a producer that comes from DRAM, in any core of its team."""
+        own = max((bits for bits, each in zip(self.producer_bits, self.passing) if each), default=8)
+        return max([own, *(other.most_bits for other in self.team.others)])
 
     @cached_property
     def broadcast(self) -> tuple[Map, ...]:

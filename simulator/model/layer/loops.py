@@ -45,6 +45,7 @@ __all__ = [
     "Shared",
     "Stays",
     "Team",
+    "apiece",
     "in_flight",
     "kind_of",
     "loop_layer",
@@ -115,7 +116,7 @@ def loop_layer(
         epilogue=epilogue,
         state=0 if layer.state is None else layer.state.size,
         cut=len(own_channels(network, v)),
-        apiece=_apiece(layer),
+        apiece=apiece(layer),
         sight=_sight(layer),
     )
 
@@ -129,7 +130,7 @@ def own_channels(network: Network, v: int) -> list[int]:
     return list(takewhile(lambda u: channels[u] == layer.channels and u not in operands[-2:], dict.fromkeys(operands)))
 
 
-def _apiece(layer: Layer) -> int:
+def apiece(layer: Layer) -> int:
     """Return how many weights of a scan belong to each channel, 0 if heads share them."""
     state = layer.state
     if state is None or state.weights not in (layer.channels, layer.channels * state.size):

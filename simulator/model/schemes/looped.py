@@ -72,8 +72,8 @@ def _team(parts: Counter[LoopLayer], cores: int, shared: Shared) -> LoopLayer:
     return most._replace(team=Team(cores, alike, parts_of_others, shared))
 
 
-def _size(loops: LoopLayer) -> tuple[int, int]:
-    return loops.outputs, loops.batch * loops.repeat
+def _size(loops: LoopLayer) -> tuple[int, int, int]:
+    return loops.outputs, loops.batch * loops.repeat, loops.most_bits
 
 
 def _with_samples(loops: LoopLayer, samples: int) -> LoopLayer:
@@ -140,14 +140,14 @@ def _with_channels(loops: LoopLayer, first: int, stop: int) -> LoopLayer:
         before += channels
     met = tuple(channels for channels in producers if channels)
     bits = tuple(each for each, channels in zip(loops.bits.producers, producers) if channels)
-    return loops._replace(
+    found = loops._replace(
         producers=met,
         operands=tuple(range(len(met))),
         outputs=stop - first,
         weights=loops.weights * (stop - first) // loops.outputs,
-        unmet_bytes=loops.unmet_bytes * (stop - first) // loops.outputs,
         bits=loops.bits._replace(producers=bits),
     )
+    return found._replace(unmet_bytes=loops.unmet_bytes * found.window_bytes // loops.window_bytes)
 
 
 def _part_of(layer: Layer, loops: LoopLayer, most: LoopLayer) -> Layer:

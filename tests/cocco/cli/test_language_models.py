@@ -103,6 +103,13 @@ def test_the_command_that_is_named_as_a_proof_reads_the_same_step(tmp_path):
     assert answer(cocco(*proof[1:], "--json", folder=tmp_path))["verified"] is True
 
 
+def test_words_that_do_not_fill_bytes_are_malformed(tmp_path):
+    (tmp_path / "chip.yaml").write_text("shared_buffer: 1MB\ntechnology:\n  channel_alignment: 1\n")
+    asked = ("evaluate", "gpt2", "--layers", 1, "--length", 16, "--bits", "activations=12", "--partition", "layerwise")
+    found = cocco(*asked, "--hardware", "chip.yaml", folder=tmp_path)
+    assert_malformed(found, ["'l1_norm1'", "channel_alignment 1", "1 x 12 bits do not fill whole bytes"])
+
+
 def test_a_schedule_is_of_the_step_that_is_asked_for():
     asked = ("gpt2", "--layers", 1, "--length", 16, "--attention", "blocks", "--bits", "activations=16")
     found = answer(cocco("schedule", *asked, "--scratchpad", "1MB", "--json"))

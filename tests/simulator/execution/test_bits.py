@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import product
 
 import pytest
 
 import workloads
-from simulator import Accelerator, KiB, MiB, Partition, evaluate
+from simulator import Accelerator, KiB, MiB, Partition, Technology, evaluate
 from simulator.execution import verify
 from simulator.metrics import METRIC_NAMES
 from simulator.model.layer.cheapest import Room, cheapest_plan
@@ -122,3 +123,55 @@ def test_weights_of_an_operand_pass_by_themselves_and_fill_bytes():
     network = b.build().with_bits(Bits(weights=3))
     with pytest.raises(NetworkError, match="'c' has no price: 12 numbers of 3 bits do not fill whole bytes"):
         evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB))
+
+
+@pytest.mark.parametrize(
+    ("channels", "kernel", "bits", "said", "rule"),
+    [
+        (36, 1, Bits(activations=12), {"channel_alignment": 1}, "channel_alignment 1: 1 x 12 bits"),
+        (36, 1, Bits(activations=4), {"channel_alignment": 3}, "channel_alignment 3: 3 x 4 bits"),
+        (32, 3, Bits(weights=3), {"channel_alignment": 2}, "channel_alignment 2: 36 x 3 bits"),
+        (0, 1, Bits(weights=5), {"pe_rows": 1, "pe_columns": 1}, "pe_light_channels 4: 4 x 5 bits"),
+    ],
+)
+def test_words_that_do_not_fill_bytes_are_refused(channels, kernel, bits, said, rule):
+    network = one_conv(channels, kernel, bits)
+    with pytest.raises(NetworkError, match=f"'c' has no price with .*{rule} do not fill whole bytes"):
+        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB, technology=Technology(**said)))
+
+
+def test_channels_that_fill_the_array_fill_bytes_on_several_cores():
+    network, technology = one_conv(0, 1, Bits(weights=5)), Technology(pe_rows=1, pe_columns=1)
+    with pytest.raises(NetworkError, match="'c' has no price with .*pe_light_channels 4: 4 x 5 bits"):
+        evaluate(network, Partition.layerwise(network), Accelerator(shared_buffer=KiB, cores=2, technology=technology))
+
+
+def one_conv(channels, kernel, bits):
+    """A convolution of a map of 4x9x16; depth-wise without channels."""
+    b = workloads.Builder("odd")
+    x = b.input("x", 4, 9, 16)
+    if channels:
+        b.conv("c", x, channels, kernel)
+    else:
+        b.depthwise("c", x, kernel)
+    return b.build().with_bits(bits)
+
+
+@pytest.mark.parametrize("word", [1, 2, 3, 8])
+@pytest.mark.parametrize("bits", [Bits(activations=12), Bits(weights=5, activations=4), Bits(weights=3), Bits()])
+def test_what_one_core_does_not_refuse_is_what_is_counted(word, bits):
+    """With words of 8 nothing is refused, and a layer of one word is not cut."""
+    runs = 0
+    for channels, array in product((0, 1, 3, 16, 36), (4, 1)):
+        network, technology = one_conv(channels, 1, bits), Technology(channel_alignment=word, pe_rows=array)
+        for size in (100, 200, 536, 2544):
+            chip = Accelerator(shared_buffer=size, batch=3, technology=technology)
+            plan = Partition.layerwise(network)
+            try:
+                fits = evaluate(network, plan, chip).fits
+            except NetworkError as error:
+                assert word < 8 and bits != Bits() and "do not fill whole bytes" in str(error)
+                break
+            runs += fits
+            assert not fits or verify(network, plan, chip).verified
+    assert runs > 20 or (word < 8 and bits != Bits())

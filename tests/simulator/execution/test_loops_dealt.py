@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import workloads
-from simulator import Accelerator, KiB, Partition, Technology
+from simulator import Accelerator, KiB, Partition, Technology, evaluate
 from simulator.execution.claims import plan_of
 from simulator.execution.count.miss import Miss
 from simulator.execution.judge import count_plan
@@ -75,6 +77,36 @@ def test_what_needs_all_channels_together_is_not_dealt():
         count_dealt(network, 0, LayerPlan("CT", "ring", (4, 4), apart=32), "channels", 2, 1, 8)
     rules = PricingRules(Geometry(network), Accelerator(shared_buffer=1000, cores=2), "exact")
     assert [way.scheme for way in rules.loop_ways((0,))] == ["alone"]
+
+
+def two_widths(inputs, stride=1):
+    """Two maps of 8x5x24, x of 8 bits and y of 16, one after the other: on two cores each reads one of them."""
+    b = Builder("widths")
+    for name in "xy":
+        b.input(name, 8, 5, 24)
+    b.slice("a", list(inputs), stride=stride)
+    network = b.build()
+    return replace(network, inputs=tuple(replace(each, bits=16 if each.name == "y" else 8) for each in network.inputs))
+
+
+@pytest.mark.parametrize("inputs", ["xy", "yx"])
+def test_each_core_reads_numbers_of_its_own_width(inputs):
+    """960 B of x and 1,920 B of y. A row of 8 channels of y takes 5 x 16 B, and of results 5 x 8 B."""
+    count = count_dealt(two_widths(inputs), 0, LayerPlan("CT", "ring", (1, 5), apart=8), "channels", 2, 1, 8)
+    assert (count.ema_input_bytes, count.ema_output_bytes, count.activation_bytes) == (2_880, 1_920, 120)
+
+
+@pytest.mark.parametrize("inputs", ["xy", "yx"])
+@pytest.mark.parametrize(("cores", "batch", "stride"), [(2, 1, 1), (2, 3, 1), (4, 2, 1), (2, 1, 2), (3, 1, (1, 3))])
+def test_a_core_has_room_for_the_widest_numbers(inputs, cores, batch, stride):
+    """Also where windows leave some of the input out, which passes by."""
+    network = two_widths(inputs, stride)
+    for size in (40, 64, 256, 1024):
+        chip = Accelerator(shared_buffer=size, cores=cores, batch=batch)
+        plan = Partition.from_groups(network, [["a"]], schemes=["channels"])
+        found = evaluate(network, plan, chip)
+        assert found.fits and found.subgraphs[0].ema_input_bytes == batch * 2_880
+        assert verify(network, plan, chip).verified, size
 
 
 @few_seeds(8, 15)
