@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import product
+from itertools import islice, product
 from typing import Any
 
 from cocco.problem.problem import Problem
@@ -14,6 +14,7 @@ from simulator.model.pricing import Price, SubgraphModel
 from simulator.partition.partition import Partition
 
 EACH = 1100  #: bytes: in a memory up to there each number of them is tried, else halves of halves
+MOST = 20_000  #: combinations that are looked at, of one plan
 
 
 class Known(dict[Any, list[tuple[float, int]]]):
@@ -36,7 +37,7 @@ def plans_with_spare(
         if key not in known:
             known[key] = list(_ways(problem, model, reserved))
         choices.append(known[key])
-    for chosen in product(*choices):
+    for chosen in islice(product(*choices), MOST):
         if sum(price for price, _ in chosen) < below:
             spans, spare = [each.span for each in plan.keep], [each for _, each in chosen]
             yield Partition.from_ids(network, plan.subgraphs, plan.metric, spans, (), spare)

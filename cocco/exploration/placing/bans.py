@@ -6,8 +6,8 @@ sizes of buffers that only this step has. A plan is forbidden if it has steps, i
 each other, that hold at least these: the steps between only take more room. How far each ban has matched is part of the
 search's state, as in a finite automaton. A state that has matched less of every ban, at no more cost, dominates.
 
-A step that a ban matches may also leave bytes free: it then costs no less and holds other buffers. Where no ban
-matches, this brings nothing.
+A step that a ban matches may also leave bytes free: it then holds other buffers, at most at a higher cost. Where no ban
+matches, steps are as the graph has them.
 """
 
 from __future__ import annotations
@@ -114,13 +114,13 @@ class Ways:
         """
         for first in self.near.steps[at]:
             step: NearStep | None = first
-            while step is not None and cost + step.price + self.near.left[step.after] < below:
+            while step is not None:
                 after = self._after(mask, step)
-                if after is not None:
+                if after is not None and cost + step.price + self.near.left[step.after] < below:
                     yield step, after
-                    if after == mask & self._place(step.after):
-                        break
-                step = self.lighter(step)
+                if step is first and after == mask & self._place(step.after):
+                    break
+                step = self.lighter(step)  # which may cost less than this one, too
 
     def _after(self, mask: int, step: NearStep) -> int | None:
         """Return how far each ban has matched after a step; None where the step is forbidden."""

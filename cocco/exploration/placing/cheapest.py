@@ -179,13 +179,14 @@ class _Search:
         while self.question.more_room_pays and len(self.held) < LIGHTER and found is not None:
             spare = found.next_spare
             found = self._held(kept_step, spare)
-            if found is not None and not holds(found.sizes, sizes):
+            if found is not None and (found.price < price or not holds(found.sizes, sizes)):
                 sizes, price = found.sizes, found.price
                 break
         else:
             if found is None:
                 return None
-            sizes, spare = (), REST
+            plain = self._held(kept_step, 0)
+            sizes, spare, price = (), REST, price if plain is None else min(price, plain.price)
         number = next(self.numbers)
         self.known[number] = sizes
         return step._replace(number=number, price=price, spare=spare)
