@@ -7,7 +7,6 @@ from math import gcd
 
 from simulator.accelerator import Accelerator, static_pj_per_slot
 from simulator.metrics import DEFAULT_METRIC, Metric, check_metric
-from simulator.model.cuts import check_cuts
 from simulator.model.kept import Kept, Reserved
 from simulator.model.layer.goal import Goal, goal_of
 from simulator.model.layer.loop_layer import LoopLayer
@@ -16,6 +15,7 @@ from simulator.model.nests.chain import Links
 from simulator.model.nests.epilogue import Followed
 from simulator.model.nests.places import Pair, places_of
 from simulator.model.nests.recognize import nest_of, nests_of
+from simulator.model.schemes.cuts import check_cuts
 from simulator.model.schemes.looped import LoopWay, loop_ways
 from simulator.model.schemes.ways import Crew, dealt_layer
 from simulator.model.subgraph.apart import most_groups, units_of
